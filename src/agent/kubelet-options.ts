@@ -16,6 +16,7 @@ import { configProposals } from './config-proposals.js';
 import { containerManager } from './container-manager.js';
 import { evicts } from './eviction-choice.js';
 import { type KernelTasksOptions, kernelTasks } from './kernel-tasks.js';
+import { kubernetesVersion } from './version.js';
 
 /** The node before anything of it runs: its configuration, name and machine, and where it records. */
 export interface AgentNode {
@@ -55,6 +56,7 @@ export async function kubeletOptions(
     nodeIps: flags.nodeIp === '' ? [] : flags.nodeIp.split(','),
     hostIps: await hostAddresses(flags.nodeIp),
     host,
+    standalone: { labels: flags.nodeLabels, kubeletVersion: flags.reportedVersion || kubernetesVersion },
     deadContainers: {
       minAgeMs: flags.minimumContainerTtlDurationMs,
       maxPerContainer: flags.maximumDeadContainersPerContainer,

@@ -13,6 +13,7 @@ export {
   type KubeletFlag,
   type KubeletFlags,
 } from './flag-table.js';
+export { parseLabels } from './flag-values.js';
 export { changedFlags, type InertSettings, inertGates, inertSettings } from './inert.js';
 export {
   type GuardedFileState,
@@ -21,6 +22,7 @@ export {
   insecureSettings,
   type SecurityFacts,
 } from './insecure-settings.js';
+export { labelKeyProblems, labelValueProblems } from './label-syntax.js';
 export { type LoadedConfiguration, type LoadOptions, type LoadOutcome, loadConfiguration } from './load.js';
 export type { ConfiguredHost } from './rule-context.js';
 export { maskedValue, maskSecrets, serializeConfiguration } from './serialize.js';

@@ -31,6 +31,7 @@ export * from './pods/downward.js';
 export * from './pods/image-name.js';
 export * from './pods/pod-hash.js';
 export * from './pods/pod-names.js';
+export { withBuiltInPriority } from './pods/priority.js';
 export type { ProbeResult } from './pods/probe-result.js';
 export * from './pods/qos.js';
 export * from './pods/references.js';

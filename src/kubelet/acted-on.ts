@@ -124,7 +124,6 @@ export const inertFlags: ReadonlySet<keyof KubeletFlags> = new Set<keyof Kubelet
 
 /** Those that mean something to a node of a cluster only. */
 export const clusterFlags: ReadonlySet<keyof KubeletFlags> = new Set<keyof KubeletFlags>([
-  'nodeLabels',
   'cloudProvider',
   'bootstrapKubeconfig',
 ]);

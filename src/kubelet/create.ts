@@ -20,6 +20,7 @@ import { makeRoom } from './admission/preempt.js';
 import type { ClusterMembership } from './cluster/membership.js';
 import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
+import { allocatableOf } from './node/node-basis.js';
 import type { KubeletOptions } from './options.js';
 import { createCollectors } from './rooms/create-collectors.js';
 import { createCsi } from './rooms/create-csi.js';
@@ -27,7 +28,7 @@ import { createEviction } from './rooms/create-eviction.js';
 import { createImages } from './rooms/create-images.js';
 import { createPlugins } from './rooms/create-plugins.js';
 import { createProbes } from './rooms/create-probes.js';
-import { createRuntimeManager, nodeAllocatable } from './rooms/create-runtime-manager.js';
+import { createRuntimeManager } from './rooms/create-runtime-manager.js';
 import { createShutdown } from './rooms/create-shutdown.js';
 import { createSources, sourceNames } from './rooms/create-sources.js';
 import { createUserNamespaces } from './rooms/create-user-namespaces.js';
@@ -97,7 +98,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       isRuntimeGone: (uid) =>
         isRuntimeGone(uid, { states, observedPods: () => links.pleg.target.observedPods() }),
     },
-    nodeAllocatable: () => settings.node()?.status?.allocatable ?? nodeAllocatable(settings.host),
+    nodeAllocatable: () => allocatableOf(settings.node(), settings.host),
     supportsRecursiveReadOnly: (handler) => links.check.target.supports(handler, 'recursiveReadOnlyMounts'),
   });
   const probes = createProbes(settings, { statusOf: (uid) => statuses.get(uid) });
@@ -251,7 +252,19 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       ],
       metrics,
       makeRoom: (pod, active, shortages) =>
-        makeRoom({ clock, timeline, workers, metrics, signal: stopping.signal }, pod, active, shortages),
+        makeRoom(
+          {
+            clock,
+            timeline,
+            workers,
+            metrics,
+            namesShortage: settings.namesShortage ?? false,
+            signal: stopping.signal,
+          },
+          pod,
+          active,
+          shortages,
+        ),
       removeAllDeadContainers: (uid) => deadContainers.removeAll(uid),
       onMirror: (pod) => membership?.mirrorSeen(pod),
     }),

@@ -24,6 +24,7 @@ import type {
 } from '../volumes/index.js';
 import type { AdmissionHandler } from './admission/admission.js';
 import type { JoinCluster } from './cluster/membership.js';
+import type { StandaloneNodeOptions } from './node/standalone-node.js';
 import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
 import type { KubeletManagers } from './start-up/managers.js';
 import type { ConfigProposals } from './what-if/proposals.js';
@@ -211,10 +212,22 @@ export interface KubeletOptions {
    */
   readonly services?: ServiceSource;
   /**
-   * This node as its cluster knows it; undefined while it is not known.
-   * @default a node that is never known
+   * This node as its cluster knows it, asked for at every pod; undefined while it is not known, and then nothing that a
+   * node offers speaks against a pod.
+   * @default built from the machine and the configuration
    */
   readonly node?: () => Node | undefined;
+  /**
+   * What is told of a node that is built here.
+   * @default no labels beside those that every node has
+   */
+  readonly standalone?: StandaloneNodeOptions;
+  /**
+   * Whether a critical pod that does not fit, and for which nobody can make room, is refused for what the node has too
+   * little of. The reference kubelet refuses it with UnexpectedAdmissionError.
+   * @default false
+   */
+  readonly namesShortage?: boolean;
   /**
    * Whether the kernel killed a process of a container for want of memory; asked when a container has failed and its
    * runtime does not call it OOMKilled.

@@ -26,7 +26,12 @@ it('what is left out gets its default', async () => {
   expect(settings.config.maxPods).toBe(110);
   expect(settings.eventSources).toHaveLength(1);
   expect(settings.startsAtOnce).toBeGreaterThan(2);
-  expect(settings.node()).toBeUndefined();
+  expect(settings.node()?.metadata).toMatchObject({
+    name: 'n1',
+    labels: { 'kubernetes.io/hostname': 'n1', 'kubernetes.io/os': 'linux' },
+  });
+  expect(Number(settings.node()?.status?.allocatable?.cpu)).toBeGreaterThan(0);
+  expect(settings.node()).toBe(settings.node());
 });
 
 it('what is given stands, and a field of the configuration leaves the others as they are', async () => {

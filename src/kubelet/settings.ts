@@ -16,6 +16,7 @@ import { type MachineFacts, readMachineFacts } from '../runtime-manager/config/i
 import { criEvents, type RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import { Timeline } from '../timeline/index.js';
 import { createKubeletMetrics, type KubeletMetrics } from './metrics.js';
+import { readStandaloneNode, type StandaloneNode } from './node/standalone-node.js';
 import type { AddedSource, DeadContainerPolicy, KubeletOptions } from './options.js';
 import { recordedDurableFiles } from './start-up/durable-files.js';
 import type { KubeletManagers } from './start-up/managers.js';
@@ -50,6 +51,8 @@ export interface KubeletSettings extends Omit<KubeletOptions, 'runtime' | 'runti
   readonly deadContainers: DeadContainerPolicy;
   readonly probeNetwork: ProbeNetwork;
   readonly node: () => Node | undefined;
+  /** The node that is built here; undefined where others tell of it. */
+  readonly standaloneNode: StandaloneNode | undefined;
   readonly managers: KubeletManagers;
 }
 
@@ -80,6 +83,17 @@ export async function readSettings({
   });
   const timeline = options.timeline ?? new Timeline({ clock });
   const machine = options.machine ?? linuxHost();
+  const standaloneNode =
+    options.node === undefined
+      ? await readStandaloneNode(
+          { nodeName, rootDir: options.rootDir, config, gates, timeline, machine },
+          {
+            ...options.standalone,
+            ignoreEvictionReservation: options.eviction?.boundsAllocatable === false,
+            hostIps: options.hostIps ?? options.nodeIps ?? [],
+          },
+        )
+      : undefined;
   return {
     ...options,
     config,
@@ -102,7 +116,8 @@ export async function readSettings({
     startsAtOnce: options.startsAtOnce ?? defaultStartsAtOnce(),
     deadContainers: options.deadContainers ?? { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 },
     probeNetwork: options.probeNetwork ?? systemNetwork,
-    node: options.node ?? (() => undefined),
+    node: options.node ?? (() => standaloneNode?.known),
+    standaloneNode,
     managers: options.managers ?? {},
   };
 }

@@ -149,6 +149,32 @@ describe('explainPod', () => {
       /make room/,
     ],
     [
+      'a pod that requests more than there is',
+      [
+        {
+          kind: 'event',
+          what: 'event.OutOfcpu',
+          message: 'full',
+          event: { type: 'Warning', reason: 'OutOfcpu' },
+        },
+      ],
+      /refused \(OutOfcpu\): full/,
+      /request less cpu.*nodelet describe node/,
+    ],
+    [
+      'a pod that selects other nodes',
+      [
+        {
+          kind: 'event',
+          what: 'event.NodeAffinity',
+          message: 'no match',
+          event: { type: 'Warning', reason: 'NodeAffinity' },
+        },
+      ],
+      /refused \(NodeAffinity\): no match/,
+      /--node-labels/,
+    ],
+    [
       'a node whose runtime is away',
       [
         plan,

@@ -9,4 +9,5 @@ export { explanationText, stepLine } from './explain-text.js';
 export * from './log.js';
 export { type PlanAction, type PlanStep, planText } from './plan-actions.js';
 export { type PlanReason, planReasonText, type SandboxReason } from './plan-reasons.js';
+export { refusalRemedy } from './refusals.js';
 export * from './timeline.js';

@@ -7,6 +7,7 @@ import { type EntryOf, isEntry, type TimelineEntry } from './entry.js';
 import { lastOf, lastOfContainer } from './last-entry.js';
 import { planText } from './plan-actions.js';
 import type { ContainerStateName } from './pod-entries.js';
+import { refusals } from './refusals.js';
 
 export interface WaitReason {
   readonly waitsFor: string;
@@ -116,20 +117,6 @@ function lifeReasons(entries: readonly TimelineEntry[], nowMs: number): WaitReas
     default:
       return refusals(entries);
   }
-}
-
-const refusalReasons = /^(OutOf|NodePorts|PodOSNotSupported|SysctlForbidden|NodeAffinity|Evicted|AppArmor)/;
-
-function refusals(entries: readonly TimelineEntry[]): WaitReason[] {
-  const refused = entries.findLast(({ event }) => event !== undefined && refusalReasons.test(event.reason));
-  if (refused === undefined || entries.some(({ what, seq }) => what === 'pod.plan' && seq > refused.seq))
-    return [];
-  return [
-    {
-      waitsFor: `nothing: it was refused (${refused.event?.reason}): ${refused.message}`,
-      unblock: 'change the pod, or make room for it, and add it anew',
-    },
-  ];
 }
 
 function isRefused(entries: readonly TimelineEntry[]): boolean {

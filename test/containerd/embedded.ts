@@ -24,7 +24,7 @@ export async function withKubelet(
   node: TestNode,
   secrets: readonly Secret[],
   use: (embedded: Embedded) => Promise<void>,
-  more: Partial<Pick<KubeletOptions, 'cgroups' | 'config' | 'rootDir' | 'eviction'>> = {},
+  more: Partial<Pick<KubeletOptions, 'cgroups' | 'config' | 'rootDir' | 'eviction' | 'node'>> = {},
 ): Promise<void> {
   let wanted: readonly Pod[] = [];
   let deliver = (): void => {};

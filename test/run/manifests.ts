@@ -5,6 +5,8 @@ export interface PodOptions {
   readonly policy?: 'Always' | 'OnFailure' | 'Never';
   readonly graceSeconds?: number;
   readonly image?: string;
+  readonly requests?: Readonly<Record<string, string>>;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
 }
 
 export function podManifest(name: string, options: PodOptions): string {
@@ -15,11 +17,13 @@ export function podManifest(name: string, options: PodOptions): string {
     spec: {
       restartPolicy: options.policy ?? 'Always',
       terminationGracePeriodSeconds: options.graceSeconds ?? 5,
+      ...(options.nodeSelector && { nodeSelector: options.nodeSelector }),
       containers: [
         {
           name: 'app',
           image: options.image ?? 'nodelet.local/host:1',
           command: ['sh', '-c', options.script],
+          ...(options.requests && { resources: { requests: options.requests } }),
         },
       ],
     },

@@ -114,6 +114,40 @@ describe('nodelet run without a terminal', () => {
       expect(command.stderr).toContain('pod default/job failed: container app exited with code 3');
     expectNothingLeft();
   });
+  it('refuses a pod that the machine is too small for, and says what would help', async () => {
+    const file = await put(
+      'large.yaml',
+      podManifest('large', { policy: 'Never', script: 'exit 0', requests: { cpu: '100k' } }),
+      podManifest('small', { policy: 'Never', script: 'exit 0', requests: { cpu: '1m' } }),
+    );
+    const command = run([file]);
+    expect(await command.exitCode()).toBe(1);
+    expect(command.stdout).toMatch(
+      /large: OutOfcpu, 0\/1 ready; waits for nothing: it was refused \(OutOfcpu\): Node didn't have enough resource: cpu, requested: 100000000, used: \d+, capacity: \d+; let it request less cpu/,
+    );
+    expect(command.stdout).toMatch(/small: Completed/);
+    expect(command.stderr).toMatch(
+      /pod default\/large failed: .*\n {2}what would help: let it request less cpu, or make room for it/,
+    );
+    expectNothingLeft();
+  });
+  it('refuses a pod that selects other nodes, until the node has the label', async () => {
+    const manifest = podManifest('picky', {
+      policy: 'Never',
+      script: 'exit 0',
+      nodeSelector: { disk: 'ssd' },
+    });
+    const file = await put('picky.yaml', manifest);
+    const refused = run([file]);
+    expect(await refused.exitCode()).toBe(1);
+    expect(refused.stderr).toContain('Predicate NodeAffinity failed');
+    expect(refused.stderr).toContain('label the node with --node-labels');
+    expect(await run([file, '--node-labels', 'disk=ssd,x=y']).exitCode()).toBe(0);
+    const wrong = run([file, '--node-labels', 'a b=c']);
+    expect(await wrong.exitCode()).toBe(2);
+    expect(wrong.stderr).toContain('--node-labels "a b": name part must be');
+    expectNothingLeft();
+  });
   it('says what is wrong with a manifest, runs the others, and does not end well', async () => {
     const file = await put(
       'mixed.yaml',

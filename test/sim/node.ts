@@ -92,6 +92,8 @@ export async function startNode(options: NodeOptions = {}): Promise<Node> {
     host: hostFacts,
     podConfigs: filelessPodConfigs,
     podDirectories: false,
+    // A node that takes what it is given: the capacity of the machine that the test runs on does not matter.
+    node: () => undefined,
     startsAtOnce: 4,
     random: seededRandom(options.seed ?? 1),
     eventSources: options.events === false ? [] : [() => criEvents(line.runtime)],

@@ -6,6 +6,7 @@ import {
   type ObjectMeta,
   type Pod,
   type PodManifest,
+  withBuiltInPriority,
 } from '../../kube/index.js';
 
 /** A pod of a manifest: it has a name, and gets its UID from the run. */
@@ -43,7 +44,7 @@ export function localPod(pod: NamedPod, { nodeName, runName, hostNetwork }: Loca
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { ...metadata, uid, annotations: { ...kept, [configHashAnnotation]: uid } },
-    spec,
+    spec: withBuiltInPriority(spec),
     status: { phase: 'Pending' },
   };
 }

@@ -1,5 +1,6 @@
 /** The command line of `nodelet run`. */
 
+import { labelKeyProblems, labelValueProblems, parseLabels } from '../../config/index.js';
 import { bool, type FlagSpecs, flagHelp, string, strings } from '../../flags/index.js';
 import type { CommandSpec } from '../client/command.js';
 import { parseCommandFlags } from '../client/flags.js';
@@ -43,6 +44,11 @@ const flags = {
     valueName: 'SOCKET',
     about: 'the CRI socket of a running container runtime',
   },
+  'node-labels': {
+    type: strings,
+    valueName: 'KEY=VALUE,…',
+    about: 'labels of the node, for pods with a nodeSelector or node affinity',
+  },
   quiet: { type: bool, shorthand: 'q', about: 'print only problems' },
   help: { type: bool, shorthand: 'h', about: 'show this help' },
 } as const satisfies FlagSpecs;
@@ -56,6 +62,9 @@ Manifests are YAML or JSON and may hold many objects: Pods, Lists, Deployments, 
 and Jobs, and the ConfigMaps, Secrets, PersistentVolumes and claims that their pods use. DIR reads the
 files that end in .yaml, .yml or .json; "-" is standard input. Manifests are read once: to change something, stop the
 run and start it again.
+
+The node of a run is this machine: a pod that requests more than is left of it, or that selects other nodes, is refused.
+"nodelet describe node" shows what the node has, who holds it and what is free.
 
 The run ends when you stop it, or when all its pods have ended and none has restartPolicy Always. The exit code is 1 if
 such a pod failed or a manifest had errors, 2 if the command line is wrong, and 0 otherwise. The run leaves nothing
@@ -88,6 +97,7 @@ export interface RunOptions {
   readonly name: string;
   readonly runtime: WantedRuntime;
   readonly endpoint: string | undefined;
+  readonly nodeLabels: Readonly<Record<string, string>>;
   readonly quiet: boolean;
 }
 
@@ -120,6 +130,17 @@ export function parseRunArguments(argv: readonly string[]): RunOptions | 'help' 
     name,
     runtime: wanted,
     endpoint: values['container-runtime-endpoint'],
+    nodeLabels: nodeLabels(values['node-labels']),
     quiet: values.quiet,
   };
+}
+
+/** Unlike an agent, a run may give its node any label: no cluster trusts them. */
+function nodeLabels(given: readonly string[]): Readonly<Record<string, string>> {
+  const labels = parseLabels(given.join(','));
+  for (const [key, value] of Object.entries(labels)) {
+    const [problem] = [...labelKeyProblems(key), ...labelValueProblems(value)];
+    if (problem !== undefined) throw new UsageError(`--node-labels ${JSON.stringify(key)}: ${problem}`);
+  }
+  return labels;
 }

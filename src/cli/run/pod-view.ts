@@ -39,11 +39,18 @@ export function viewPod(
       const age = pod.status?.startTime === undefined ? '' : row.age;
       // While a pod stops, what its containers waited for no longer matters.
       const shown = state === 'active' ? waits : waits.filter(({ container }) => container === undefined);
+      const isRefused = pod.status?.phase === 'Failed' && pod.status.containerStatuses === undefined;
       return {
         ...row,
         fullName,
         age,
-        waitsFor: shown.map(({ brief, waitsFor }) => brief ?? waitsFor).join('; '),
+        // Nothing more happens to a refused pod, so what would help belongs beside it.
+        waitsFor: shown
+          .flatMap(({ brief, waitsFor, unblock }) => [
+            brief ?? waitsFor,
+            ...(isRefused && unblock !== undefined ? [unblock] : []),
+          ])
+          .join('; '),
       };
     }
   }

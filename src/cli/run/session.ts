@@ -1,13 +1,13 @@
 /** Runs one session: claims the name, opens runtime, kubelet, socket and view, and cleans everything up at the end. */
 import path from 'node:path';
-import { chooseNodeName, keepOnDisk, StartFailure } from '../../agent/index.js';
+import { chooseNodeName, keepOnDisk, kubernetesVersion, StartFailure } from '../../agent/index.js';
 import { type Clock, errorText } from '../../async/index.js';
 import { isTerminalPhase, type PodStatus } from '../../kube/index.js';
 import { createKubelet, detectNodeAddress, type Kubelet } from '../../kubelet/index.js';
 import { StandaloneObjects } from '../../pods/objects/standalone/index.js';
 import type { ServerListener } from '../../server/index.js';
 import { type StopPodsRequest, startLocalServer } from '../../server/local/index.js';
-import { describeError, Timeline } from '../../timeline/index.js';
+import { describeError, refusalRemedy, Timeline } from '../../timeline/index.js';
 import { failureText } from './failure-text.js';
 import {
   cleanUp,
@@ -145,7 +145,7 @@ class RunSession {
 
   async #createKubelet(): Promise<Kubelet> {
     const { rootDir } = this.#claim;
-    const { clock, content } = this.#input;
+    const { clock, content, options } = this.#input;
     const address = await detectNodeAddress();
     const objects = new StandaloneObjects({ clock });
     objects.set('run', content.objects);
@@ -157,6 +157,9 @@ class RunSession {
       timeline: this.#timeline,
       objects,
       claims: objects,
+      standalone: { labels: options.nodeLabels, kubeletVersion: kubernetesVersion },
+      // All pods are static here, and so critical: what they lack tells more than that nobody makes room for them.
+      namesShortage: true,
       hostIps: address === undefined ? [] : [address],
       eventSources: this.#opened.eventSources,
       sources: [{ name: 'file', create: (context) => this.#pods.source(context) }],
@@ -242,7 +245,14 @@ class RunSession {
       const { namespace, name } = pod.metadata;
       const why = failureText(pod.status);
       process.stderr.write(`pod ${namespace}/${name} failed${why === '' ? '' : `: ${why}`}\n`);
+      const help = pod.status?.containerStatuses === undefined ? remedyOf(pod.status?.reason) : undefined;
+      if (help !== undefined) process.stderr.write(`  what would help: ${help}\n`);
     }
     return failures.length === 0 ? 0 : 1;
   }
+}
+
+/** Only for reasons that the node itself refuses pods for; others say themselves what is wrong. */
+function remedyOf(reason: string | undefined): string | undefined {
+  return reason !== undefined && /^(OutOf|NodeAffinity)/.test(reason) ? refusalRemedy(reason) : undefined;
 }

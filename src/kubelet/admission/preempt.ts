@@ -5,7 +5,7 @@ import { applyKiller } from '../../pods/status/index.js';
 import { killPodAndWait, type PodWorkers } from '../../pods/workers/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import type { KubeletMetrics } from '../metrics.js';
-import type { Admission, Shortage } from './admission.js';
+import { type Admission, refusedFor, type Shortage } from './admission.js';
 import { choosePreempted, requirementsText } from './preemption.js';
 
 export interface PreemptContext {
@@ -13,6 +13,8 @@ export interface PreemptContext {
   readonly timeline: Timeline;
   readonly workers: Pick<PodWorkers, 'update'>;
   readonly metrics: Pick<KubeletMetrics, 'preemptions'>;
+  /** Whether a pod for which there is no room is refused for the shortage, instead of for the failed attempt. */
+  readonly namesShortage: boolean;
   /** Ends the wait. */
   readonly signal: AbortSignal;
 }
@@ -32,6 +34,7 @@ export async function makeRoom(
 ): Promise<MadeRoom> {
   const choice = choosePreempted(preemptor, active, shortages);
   if (choice.kind === 'impossible') {
+    if (context.namesShortage) return { kind: 'refused', refusal: refusedFor(shortages) };
     const missing = requirementsText(choice.missing);
     const message = `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: ${missing}`;
     return { kind: 'refused', refusal: { admit: false, reason: 'UnexpectedAdmissionError', message } };
@@ -43,7 +46,7 @@ export async function makeRoom(
 }
 
 async function end(
-  { clock, timeline, workers, metrics, signal }: PreemptContext,
+  { clock, timeline, workers, metrics, signal }: Omit<PreemptContext, 'namesShortage'>,
   pod: Pod,
   preemptor: Pod,
   resource: string,

@@ -21,6 +21,7 @@ import { CachedTrustBundles } from '../../volumes/trust-bundles/index.js';
 import { createKubelet } from '../create.js';
 import type { Kubelet } from '../kubelet.js';
 import { Link } from '../link.js';
+import { pressureFacts } from '../node/node-settings.js';
 import type { KubeletOptions } from '../options.js';
 import { apiPods } from './api-pods.js';
 import { createMembership } from './create-membership.js';
@@ -28,7 +29,6 @@ import { createNode } from './create-node.js';
 import { CurrentNode } from './current-node.js';
 import { declaredFeatures } from './declared-features.js';
 import type { ClusterNode, NodeFlags, NodeOptions } from './node-options.js';
-import { pressureFacts } from './node-settings.js';
 import { annotatedTtlSeconds } from './object-ttl.js';
 import { followPulls } from './pull-times.js';
 
@@ -109,7 +109,7 @@ export async function createClusterKubelet(
     services,
     mirrors,
     csi: { policies, ...(csiNode === undefined ? {} : { notice: csiNode }), ...given.csi },
-    node: () => node.known(),
+    node: () => node.known() ?? nodeLink.ifConnected?.atFirst,
     join: async (deps) => {
       const built = await createNode(deps.settings, {
         declaredFeatures: declaredFeatures(deps.settings),

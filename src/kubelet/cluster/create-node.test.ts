@@ -2,6 +2,7 @@ import { afterEach, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
 import { unimplementedCriRuntime } from '../../cri/index.js';
 import { resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { Registry } from '../../metrics/index.js';
 import { readSettings } from '../settings.js';
 import { createNode } from './create-node.js';
 import type { NodeOptions } from './node-options.js';
@@ -11,7 +12,7 @@ afterEach(async () => {
   for (const tasks of started.splice(0)) await tasks.stop();
 });
 
-async function nodeUnderTest(withApi: boolean, more: Partial<NodeOptions> = {}) {
+async function nodeUnderTest(more: Partial<NodeOptions> = {}) {
   const clock = new VirtualClock();
   const api = new SimulatedKubeApi({ clock });
   const tasks = new TaskGroup({ onError: (_task, error) => expect.fail(String(error)) });
@@ -29,15 +30,7 @@ async function nodeUnderTest(withApi: boolean, more: Partial<NodeOptions> = {}) 
     kubeletVersion: 'v1.36.4',
     network: { read: async () => ({ addresses: [], routed: { 4: [], 6: [] } }), resolve: async () => [] },
     runtime: { networkError: undefined, handlers: [], errors: () => [], checkOnce: async () => undefined },
-    ...(withApi
-      ? {
-          api: {
-            heartbeat: api,
-            main: api,
-            resetConnections: () => undefined,
-          },
-        }
-      : {}),
+    api: { heartbeat: api, main: api, resetConnections: () => undefined },
     ...more,
   });
   return { clock, api, tasks, clusterNode, settings };
@@ -45,7 +38,7 @@ async function nodeUnderTest(withApi: boolean, more: Partial<NodeOptions> = {}) 
 
 it('a node of a cluster is registered, ready and alive', async () => {
   let readied = 0;
-  const { clock, api, tasks, clusterNode, settings } = await nodeUnderTest(true, {
+  const { clock, api, tasks, clusterNode, settings } = await nodeUnderTest({
     onReady: () => void readied++,
   });
   clusterNode.start(tasks);
@@ -69,9 +62,9 @@ it('a node of a cluster is registered, ready and alive', async () => {
 });
 
 it('registerNode false leaves the object to others', async () => {
-  const { clock, api, tasks, settings } = await nodeUnderTest(false);
+  const { clock, api, tasks, settings } = await nodeUnderTest();
   const clusterNode = await createNode(
-    { ...settings, config: { ...settings.config, registerNode: false } },
+    { ...settings, registry: new Registry(), config: { ...settings.config, registerNode: false } },
     {
       flags: { nodeLabels: {}, nodeIp: '', externalCloud: false },
       kubeletVersion: 'v1.36.4',
@@ -88,15 +81,16 @@ it('registerNode false leaves the object to others', async () => {
   expect(lease.spec?.holderIdentity).toBe('n1');
 });
 
-it('a node without an API is built here', async () => {
-  const { clusterNode } = await nodeUnderTest(false);
+it('before the API has told of the node it is built here; what pods are admitted by is known at once', async () => {
+  const { clusterNode } = await nodeUnderTest();
   expect(clusterNode.known).toBeUndefined();
+  expect(clusterNode.atFirst.status).toMatchObject({ capacity: { pods: '7' }, allocatable: { pods: '7' } });
   expect((await clusterNode.node()).metadata.name).toBe('n1');
   expect(clusterNode.known?.status?.capacity?.pods).toBe('7');
 });
 
 it('a reservation that the machine does not have is refused', async () => {
-  const { settings } = await nodeUnderTest(false);
+  const { api, settings } = await nodeUnderTest();
   const config = { ...settings.config, kubeReserved: { cpu: '1000000' } };
   const clusterNode = createNode(
     { ...settings, config },
@@ -104,6 +98,7 @@ it('a reservation that the machine does not have is refused', async () => {
       flags: { nodeLabels: {}, nodeIp: '', externalCloud: false },
       kubeletVersion: 'v1.36.4',
       runtime: { networkError: undefined, handlers: [], errors: () => [], checkOnce: async () => undefined },
+      api: { heartbeat: api, main: api, resetConnections: () => undefined },
     },
   );
   await expect(clusterNode).rejects.toThrow('invalid Node Allocatable configuration. Resource "cpu"');
@@ -111,5 +106,5 @@ it('a reservation that the machine does not have is refused', async () => {
 
 it('a bad --node-ip is refused', async () => {
   const flags = { nodeLabels: {}, nodeIp: '1.1.1.1,2.2.2.2', externalCloud: false };
-  await expect(nodeUnderTest(true, { flags })).rejects.toThrow('bad --node-ip "1.1.1.1,2.2.2.2"');
+  await expect(nodeUnderTest({ flags })).rejects.toThrow('bad --node-ip "1.1.1.1,2.2.2.2"');
 });

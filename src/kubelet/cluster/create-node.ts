@@ -5,53 +5,45 @@ import { Informer, resources } from '../../kube-client/index.js';
 import {
   applySetters,
   createStartUpMetrics,
+  type DeviceResources,
   freshMemory,
   initialNode,
   LeaseRenewer,
-  type MachineInfo,
-  machineCapacity,
   machineNetwork,
   NodeStatusReporter,
   type NodeStatusReporterOptions,
   noDevices,
-  nodeReservation,
   PodCidr,
-  parseNodeIps,
   type RegistrationSettings,
   RuntimeFacts,
-  readMachineFacts,
-  readPlatformFacts,
   registerNode,
-  reservationProblem,
   StartUpStages,
   type StatusFacts,
   StatusObserver,
   type StatusSettings,
 } from '../../node/index.js';
+import { nodeOfBasis, readNodeBasis } from '../node/node-basis.js';
+import { readiness, runtimeStatus } from '../node/node-settings.js';
 import { LocalNode } from './local-node.js';
 import type { ClusterNode, NodeApi, NodeOptions, NodeSettings } from './node-options.js';
-import { readiness, registrationSettings, runtimeStatus, statusSettings } from './node-settings.js';
 
 const noPressure: StatusFacts['pressure'] = { memory: false, disk: false, pid: false };
 
 /** Throws when the command line or the reservations make no node of this machine. */
 export async function createNode(settings: NodeSettings, options: NodeOptions): Promise<ClusterNode> {
   const { clock, timeline, machine, cri } = settings;
-  const { api, runtime, flags } = options;
-  const nodeIps = readNodeIps(flags.nodeIp, settings);
-  const platform = await readPlatformFacts(machine.files, machine.kernelRelease);
-  const machineFacts = await tryReadMachine(settings);
-  const status = statusSettings(settings, options, nodeIps);
-  checkReservation(status, machineFacts);
-  const registration = registrationSettings(settings, flags, platform.architecture);
+  const { runtime } = options;
+  const basis = await readNodeBasis(settings, options);
+  const { platform, status, registration } = basis;
+  const devices = options.devices ?? ((): DeviceResources => noDevices);
   const facts = new RuntimeFacts({ runtime: cri, clock, timeline });
   const observer = new StatusObserver(
     clock,
     {
-      machine: machineFacts,
+      machine: basis.machine,
       platform,
       network: options.network ?? machineNetwork(machine.files),
-      devices: options.devices ?? (() => noDevices),
+      devices,
       runtime: async () => runtimeStatus(runtime, await facts.version()),
       images: async () => facts.images,
       pressure: options.pressure ?? (() => noPressure),
@@ -64,27 +56,8 @@ export async function createNode(settings: NodeSettings, options: NodeOptions): 
   const local = new LocalNode(
     async () => applySetters(initialNode(registration), status, await observer.observe(), freshMemory).node,
   );
-  return api === undefined
-    ? standaloneNode(settings, { local, podCidr })
-    : apiNode(settings, { ...options, api }, { status, registration, facts, observer, podCidr, local });
-}
-
-/** A node that no API knows of. */
-function standaloneNode(
-  { config }: Pick<NodeSettings, 'config'>,
-  { local, podCidr }: { readonly local: LocalNode; readonly podCidr: PodCidr },
-): ClusterNode {
-  return {
-    informer: undefined,
-    node: () => local.get(),
-    get known() {
-      return local.known;
-    },
-    start: (tasks) => {
-      tasks.start('the pod range of the configuration', async () => void (await podCidr.set(config.podCIDR)));
-    },
-    sync: async () => void (await local.rebuild()),
-  };
+  const atFirst = nodeOfBasis(basis, devices());
+  return apiNode(settings, options, { status, registration, facts, observer, podCidr, local, atFirst });
 }
 
 interface NodeKnowledge {
@@ -94,12 +67,13 @@ interface NodeKnowledge {
   readonly observer: StatusObserver;
   readonly podCidr: PodCidr;
   readonly local: LocalNode;
+  readonly atFirst: Node;
 }
 
 function apiNode(
   settings: NodeSettings,
-  options: NodeOptions & { readonly api: NodeApi },
-  { status, registration, facts, observer, podCidr, local }: NodeKnowledge,
+  options: NodeOptions,
+  { status, registration, facts, observer, podCidr, local, atFirst }: NodeKnowledge,
 ): ClusterNode {
   const { nodeName, config, clock, timeline, random, registry } = settings;
   const { api, runtime } = options;
@@ -160,6 +134,7 @@ function apiNode(
   });
   return {
     informer,
+    atFirst,
     node: async () => reporter.node ?? (await local.get()),
     get known() {
       return reporter.node ?? local.known;
@@ -193,42 +168,4 @@ function registrar(
       },
       signal,
     );
-}
-
-function readNodeIps(flag: string, { timeline }: Pick<NodeSettings, 'timeline'>): readonly string[] {
-  const nodeIps = parseNodeIps(flag);
-  if (nodeIps.kind === 'invalid') throw new Error(nodeIps.message);
-  for (const item of nodeIps.dropped) {
-    timeline.record({ kind: 'problem', what: 'node.ip', message: `${item} of --node-ip is no IP address` });
-  }
-  return nodeIps.ips;
-}
-
-/** A machine that cannot be read still makes a node, one without capacity. */
-async function tryReadMachine({
-  machine,
-  rootDir,
-  timeline,
-}: Pick<NodeSettings, 'machine' | 'rootDir' | 'timeline'>): Promise<MachineInfo | undefined> {
-  try {
-    return await readMachineFacts({ files: machine.files, rootDir });
-  } catch (error) {
-    timeline.record({
-      kind: 'problem',
-      what: 'node.machine',
-      message: 'the machine cannot be read',
-      error,
-    });
-    return undefined;
-  }
-}
-
-function checkReservation(
-  { capacity: settings }: StatusSettings,
-  machineFacts: MachineInfo | undefined,
-): void {
-  if (machineFacts === undefined) return;
-  const capacity = machineCapacity(settings, machineFacts);
-  const problem = reservationProblem(capacity, nodeReservation(settings, capacity));
-  if (problem !== undefined) throw new Error(problem);
 }

@@ -31,7 +31,7 @@ export interface NodeFlags {
   readonly ignoreEvictionReservation?: boolean;
 }
 
-/** The API as the node uses it; left out on a node without one. */
+/** The API as the node uses it. */
 export interface NodeApi {
   readonly heartbeat: KubeApi;
   readonly main: KubeApi;
@@ -52,7 +52,7 @@ export interface NodeOptions {
   readonly flags: NodeFlags;
   readonly kubeletVersion: string;
   readonly runtime: RuntimeView;
-  readonly api?: NodeApi;
+  readonly api: NodeApi;
   /** Features that are really there, of those that schedulers ask for. */
   readonly declaredFeatures?: readonly string[];
   readonly pressure?: () => StatusFacts['pressure'];
@@ -74,13 +74,15 @@ export interface NodeOptions {
 }
 
 export interface ClusterNode {
-  /** The cluster's object of this node as it changes; undefined without an API. */
-  readonly informer: Informer<Node> | undefined;
+  /** The cluster's object of this node as it changes. */
+  readonly informer: Informer<Node>;
   /** The node as last heard of, or as it would be registered. */
   node(): Promise<Node>;
   /** The same, without waiting; undefined before the first of either. */
   readonly known: Node | undefined;
-  /** Starts registration, status and lease; without an API only what is told of the node locally. */
+  /** What pods are admitted by until then: without addresses and conditions. */
+  readonly atFirst: Node;
+  /** Starts registration, status and lease. */
   start(tasks: TaskGroup): void;
   /** Reports at once, as on a shutdown of the machine. */
   sync(signal: AbortSignal): Promise<void>;

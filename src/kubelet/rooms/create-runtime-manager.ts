@@ -1,20 +1,11 @@
 /** Builds the runtime manager and what it works through. */
-import { availableParallelism } from 'node:os';
 import { Backoff } from '../../async/index.js';
 import { createHookMetrics, createLifecycleHooks } from '../../hooks/index.js';
-import {
-  type AnyContainer,
-  type Node,
-  objectReaders,
-  type Pod,
-  quantityUnits,
-  type ResourceList,
-} from '../../kube/index.js';
+import { type AnyContainer, type Node, objectReaders, type Pod, quantityUnits } from '../../kube/index.js';
 import { hostIpsOf } from '../../pods/index.js';
 import {
   FilePodConfigs,
   imageUserFromRuntime,
-  type MachineFacts,
   type RuntimeSettings,
   runtimeSettings,
 } from '../../runtime-manager/config/index.js';
@@ -32,6 +23,7 @@ import {
 import { terminationMessage } from '../../runtime-manager/logs/index.js';
 import type { ActuatedResources } from '../../runtime-manager/resize/index.js';
 import type { UserNamespaces } from '../../runtime-manager/userns/index.js';
+import { allocatableOf } from '../node/node-basis.js';
 import type { PodVolumes } from '../ports.js';
 import type { KubeletSettings } from '../settings.js';
 
@@ -146,12 +138,7 @@ function createPodConfigs(
   });
 }
 
-/** What the node offers to pods. */
-export function nodeAllocatable({ memoryCapacityBytes }: MachineFacts): ResourceList {
-  return { cpu: String(availableParallelism()), memory: String(memoryCapacityBytes) };
-}
-
-/** The settings with what the cluster knows of the node, made anew only when that changed. */
+/** The settings with what is known of the node, made anew only when that changed. */
 function settingsNow(settings: RuntimeSettings, nodeNow: () => Node | undefined): () => RuntimeSettings {
   let known: Node | undefined;
   let current = settings;
@@ -186,7 +173,7 @@ function runtimeSettingsOf(settings: NodeConfigSettings): RuntimeSettings {
     cpuCfsQuotaPeriodMs: config.cpuCFSQuotaPeriod,
     seccompDefault: config.seccompDefault,
     memoryCapacityBytes: host.memoryCapacityBytes,
-    nodeAllocatable: nodeAllocatable(host),
+    nodeAllocatable: allocatableOf(undefined, host),
     cgroupVersion: host.cgroupVersion,
     singleProcessOomKill: config.singleProcessOOMKill ?? host.cgroupVersion === 1,
     swap: {

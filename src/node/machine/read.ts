@@ -89,7 +89,15 @@ async function firstText(files: HostFiles, candidates: readonly string[]): Promi
   return undefined;
 }
 
+/** A directory that is not there yet will be on the file system of the one that it is made in. */
 async function statFilesystem(directory: string): Promise<number> {
-  const { blocks, bsize } = await statfs(directory);
-  return blocks * bsize;
+  try {
+    const { blocks, bsize } = await statfs(directory);
+    return blocks * bsize;
+  } catch (error) {
+    const parent = path.dirname(directory);
+    const isThere = !(error instanceof Error && 'code' in error && error.code === 'ENOENT');
+    if (isThere || parent === directory) throw error;
+    return await statFilesystem(parent);
+  }
 }

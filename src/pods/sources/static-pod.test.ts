@@ -22,6 +22,13 @@ describe('readManifest', () => {
     expect(pod?.spec.tolerations).toEqual([{ operator: 'Exists', effect: 'NoExecute' }]);
     expect(pod?.status?.phase).toBe('Pending');
   });
+  it('gives a pod of a built-in class its priority, and no other UID than without', () => {
+    const [pod] = read(manifest('foo', '  priorityClassName: system-node-critical\n')).pods;
+    expect(pod?.spec.priority).toBe(2_000_001_000);
+    const given = '  priorityClassName: system-node-critical\n  priority: 2000001000\n';
+    expect(pod?.metadata.uid).not.toBe(uidOf(manifest('foo', given)));
+    expect(read(manifest('foo', '  priorityClassName: mine\n')).pods[0]?.spec.priority).toBeUndefined();
+  });
   it('adds no toleration to pods from a URL', () => {
     expect(read(manifest('foo'), http).pods[0]?.spec.tolerations).toBeUndefined();
   });

@@ -17,6 +17,7 @@ import {
   staticPodReferences,
   type Toleration,
   validatePod,
+  withBuiltInPriority,
 } from '../../kube/index.js';
 
 /** A manifest's origin, which is part of the pod's UID. */
@@ -143,7 +144,8 @@ function applyNodeDefaults(pod: PodManifest, origin: ManifestOrigin, nodeName: s
       annotations: { ...metadata.annotations, [configHashAnnotation]: uid },
     },
     spec: {
-      ...spec,
+      // After the hash: the pod has the same UID as on a kubelet that knows no class.
+      ...withBuiltInPriority(spec),
       nodeName,
       ...(origin.kind === 'file' ? { tolerations: tolerateEviction(spec.tolerations ?? []) } : {}),
     },

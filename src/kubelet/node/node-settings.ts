@@ -7,7 +7,7 @@ import type {
   StatusSettings,
 } from '../../node/index.js';
 import type { PressureCondition } from '../../resources/eviction/index.js';
-import type { NodeFlags, NodeOptions, NodeSettings, RuntimeView } from './node-options.js';
+import type { NodeFlags, NodeOptions, NodeSettings, RuntimeView } from '../cluster/node-options.js';
 
 export function statusSettings(
   { nodeName, config, gates }: Pick<NodeSettings, 'nodeName' | 'config' | 'gates'>,
