@@ -91,6 +91,9 @@ export interface NodeEntries {
   /** The cluster cannot be told of this node's CSI drivers. */
   'csi.node': NoData;
 
+  /** The memory manager's file could not be used; blocks of so many pods were kept or given back. */
+  'memory.recover': { problem: string; kept: number; givenBack: number };
+
   /** The runtime measures pods as a whole, or does not. */
   'stats.pods': NoData;
   /** A volume could not be measured, or takes long. */

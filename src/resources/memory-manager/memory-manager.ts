@@ -1,0 +1,276 @@
+/** Gives containers of Guaranteed pods memory of certain NUMA nodes, and remembers it across restarts. */
+import { join } from 'node:path';
+import { type DurableFiles, DurableState } from '../../host/index.js';
+import { type Container, hasPodLevelResources, type Pod } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import {
+  type AllocationOutcome,
+  allocated,
+  type HintProvider,
+  type ResourceHints,
+  type TopologyHint,
+} from '../topology-manager/index.js';
+import {
+  afterCreation,
+  blocksFor,
+  chooseNodes,
+  hasEnded,
+  reusableMemory,
+  withContainerBlocks,
+  withoutStale,
+} from './allocate-memory.js';
+import { formatMemoryCheckpoint } from './checkpoint.js';
+import {
+  differentMachine,
+  type MachineMemory,
+  type MemoryAssignments,
+  type MemoryBlock,
+  noAssignments,
+  usedMemory,
+} from './machine-memory.js';
+import {
+  asResourceHints,
+  hintsOfBlocks,
+  type MemoryDemand,
+  maskOfIds,
+  memoryHints,
+  type NodeHint,
+} from './memory-hints.js';
+import type { MemoryManagerMetrics } from './metrics.js';
+import { plannedBlocks, planPodMemory } from './pod-level-memory.js';
+import type { BoundContainer } from './recover-assignments.js';
+import {
+  containerMemory,
+  hasPinnedMemory,
+  type MemoryRequest,
+  podLevelMemory,
+  podMemory,
+} from './requested-memory.js';
+import { restoreMemoryState } from './restore-state.js';
+
+export type MemoryPolicy =
+  | { readonly name: 'None' }
+  | { readonly name: 'Static'; readonly unused: MachineMemory };
+
+export interface MemoryManagerOptions {
+  readonly policy: MemoryPolicy;
+  /** Whether pods with resources of their own get memory: the gate PodLevelResourceManagers. */
+  readonly pinsPodLevel: boolean;
+  /** Absent: nothing survives a restart. */
+  readonly checkpoint?: { readonly rootDir: string; readonly store: DurableFiles } | undefined;
+  readonly timeline: Timeline;
+  readonly nodeName: string;
+  readonly metrics: MemoryManagerMetrics;
+  /** The containers that the runtime has; asked only if the file cannot be used as it is. */
+  readonly containers: () => Promise<readonly BoundContainer[]>;
+}
+
+export const memoryStateFile = 'memory_manager_state';
+
+export class MemoryManager implements HintProvider {
+  readonly name = 'memory';
+  readonly #options: MemoryManagerOptions;
+  readonly #file: DurableState | undefined;
+  readonly #unused: MachineMemory;
+  #assignments: MemoryAssignments = noAssignments;
+  #machine: MachineMemory;
+  /** Nodes of containers that run though their blocks are lost, by pod UID and container name. */
+  #bound: ReadonlyMap<string, ReadonlyMap<string, readonly number[]>> = new Map();
+
+  constructor(options: MemoryManagerOptions) {
+    this.#options = options;
+    const { policy, checkpoint } = options;
+    this.#unused = policy.name === 'Static' ? policy.unused : new Map();
+    this.#machine = this.#unused;
+    if (checkpoint === undefined) return;
+    const { store, rootDir } = checkpoint;
+    this.#file = new DurableState(store, join(rootDir, memoryStateFile), () => this.checkpointText());
+  }
+
+  /** Never refuses a file: what does not fit is given back, and told. Rejects if the disk cannot be read just now. */
+  async start(): Promise<void> {
+    const { checkpoint } = this.#options;
+    if (checkpoint === undefined) return;
+    const restored = await restoreMemoryState({
+      ...this.#options,
+      policyName: this.#options.policy.name,
+      path: join(checkpoint.rootDir, memoryStateFile),
+      store: checkpoint.store,
+      unused: this.#unused,
+    });
+    this.#bound = restored.bound;
+    this.#assignments = restored.assignments;
+    this.#machine = this.#machineFor(restored.assignments);
+    if (restored.isOnDisk) return;
+    this.#file?.changed();
+    await this.#written();
+  }
+
+  async stop(): Promise<void> {
+    await this.#file?.stop();
+  }
+
+  containerHints(pod: Pod, container: Container): ResourceHints | undefined {
+    if (!this.#isPinned(pod)) return undefined;
+    const request = containerMemory(pod, container);
+    const blocks = this.#blocksOf(pod, container);
+    if (blocks !== undefined) return hintsOfBlocks(this.#machine, blocks, request);
+    if (request.size === 0 || hasEnded(this.#assignments, pod, container)) return undefined;
+    const hints = memoryHints(this.#machine, this.#demand(pod, request));
+    return asResourceHints(request, this.#boundHints(hints, pod, container));
+  }
+
+  podHints(pod: Pod): ResourceHints | undefined {
+    if (!this.#isPinned(pod)) return undefined;
+    if (hasPodLevelResources(pod.spec.resources)) return this.#podLevelHints(pod);
+    const request = podMemory(pod);
+    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+      const blocks = this.#blocksOf(pod, container);
+      if (blocks !== undefined) return hintsOfBlocks(this.#machine, blocks, request);
+    }
+    if (request.size === 0) return undefined;
+    return asResourceHints(request, memoryHints(this.#machine, this.#demand(pod, request)));
+  }
+
+  #podLevelHints(pod: Pod): ResourceHints | undefined {
+    const request = podLevelMemory(pod);
+    const blocks = this.#assignments.podEntries.get(pod.metadata.uid);
+    if (blocks !== undefined) return hintsOfBlocks(this.#machine, blocks, request);
+    if (request.size === 0) return undefined;
+    if (planPodMemory(pod).kind === 'refused') return new Map([...request.keys()].map((type) => [type, []]));
+    return asResourceHints(request, memoryHints(this.#machine, this.#demand(pod, request)));
+  }
+
+  allocate(
+    pod: Pod,
+    container: Container,
+    hint: TopologyHint,
+  ): AllocationOutcome | Promise<AllocationOutcome> {
+    if (!this.#isPinned(pod)) return allocated;
+    const request = containerMemory(pod, container);
+    // A pod that counts as Guaranteed by its own resources may have containers that ask for nothing.
+    if (request.size === 0) return allocated;
+    this.#options.metrics.pinningRequests.inc();
+    if (this.#blocksOf(pod, container) !== undefined) return allocated;
+    if (hasEnded(this.#assignments, pod, container)) return allocated;
+    const demand = this.#demand(pod, request);
+    const bound = this.#boundHints(memoryHints(this.#machine, demand), pod, container, []);
+    const chosen = chooseNodes(this.#machine, demand, hint.mask === undefined ? (bound[0] ?? hint) : hint);
+    if (chosen.kind === 'refused') return this.#refused(chosen.message);
+    const blocks = blocksFor(request, chosen.ids);
+    return this.#assign(withContainerBlocks(this.#assignments, pod, container, blocks));
+  }
+
+  allocatePod(pod: Pod, hint: TopologyHint): AllocationOutcome | Promise<AllocationOutcome> {
+    const { uid } = pod.metadata;
+    const request = podLevelMemory(pod);
+    if (!this.#isPinned(pod) || request.size === 0) return allocated;
+    this.#options.metrics.pinningRequests.inc();
+    if (this.#assignments.podEntries.has(uid)) return allocated;
+    const plan = planPodMemory(pod);
+    if (plan.kind === 'refused') return this.#refused(plan.message, 'EmptyPodSharedPoolError');
+    const chosen = chooseNodes(this.#machine, this.#demand(pod, request), hint);
+    if (chosen.kind === 'refused') return this.#refused(chosen.message);
+    const { entries, podEntries } = this.#assignments;
+    return this.#assign({
+      entries: new Map(entries).set(uid, plannedBlocks(plan.containers, chosen.ids)),
+      podEntries: new Map(podEntries).set(uid, blocksFor(request, chosen.ids)),
+    });
+  }
+
+  /** The NUMA nodes that a container is to be bound to, as `cpuset.mems` wants them; undefined for any. */
+  memsOf(podUid: string, name: string): string | undefined {
+    const blocks = this.#assignments.entries.get(podUid)?.get(name) ?? [];
+    const ids = new Set(blocks.flatMap(({ numaAffinity }) => numaAffinity));
+    return ids.size === 0 ? undefined : [...ids].sort((a, b) => a - b).join(',');
+  }
+
+  /** What each container of a pod has, for those who report it. */
+  blocksOf(podUid: string, name: string): readonly MemoryBlock[] {
+    return this.#assignments.entries.get(podUid)?.get(name) ?? [];
+  }
+
+  /** What every NUMA node has, and what is left of it. */
+  get machine(): MachineMemory {
+    return this.#machine;
+  }
+
+  async containerCreated(pod: Pod, container: Pick<Container, 'name'>): Promise<void> {
+    await this.#become(afterCreation(this.#assignments, pod, container));
+  }
+
+  /** Takes back what belongs to no container of these pods. The file follows with the next allocation, or by itself. */
+  keepOnly(active: readonly Pod[]): void {
+    this.#set(withoutStale(this.#assignments, active));
+  }
+
+  /** What the file says. */
+  checkpointText(): string {
+    const { entries, podEntries } = this.#assignments;
+    const policyName = this.#options.policy.name;
+    return formatMemoryCheckpoint({ policyName, machineState: this.#machine, entries, podEntries });
+  }
+
+  #isPinned(pod: Pod): boolean {
+    const { policy, pinsPodLevel } = this.#options;
+    return policy.name === 'Static' && hasPinnedMemory(pod, pinsPodLevel);
+  }
+
+  #blocksOf({ metadata }: Pod, { name }: Container): readonly MemoryBlock[] | undefined {
+    return this.#assignments.entries.get(metadata.uid)?.get(name);
+  }
+
+  #demand(pod: Pod, request: MemoryRequest): MemoryDemand {
+    return { request, reusable: reusableMemory(this.#assignments, pod) };
+  }
+
+  /** Only the nodes that the container runs on, if it is bound to some that are possible. */
+  #boundHints(
+    hints: readonly NodeHint[],
+    pod: Pod,
+    { name }: Container,
+    otherwise = hints,
+  ): readonly NodeHint[] {
+    const ids = this.#bound.get(pod.metadata.uid)?.get(name);
+    if (ids === undefined) return otherwise;
+    const mask = maskOfIds(this.#machine, ids);
+    return hints.some((hint) => hint.mask === mask) ? [{ mask, preferred: true }] : otherwise;
+  }
+
+  #refused(message: string, reason?: string): AllocationOutcome {
+    this.#options.metrics.pinningErrors.inc();
+    return { kind: 'refused', message, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  /** On disk before anyone may act on it: a container that was started must find its memory after a crash. */
+  async #assign(assignments: MemoryAssignments): Promise<AllocationOutcome> {
+    const used = usedMemory(this.#unused, assignments);
+    if (used.kind === 'unfit') return this.#refused(used.problem);
+    await this.#become(assignments);
+    return allocated;
+  }
+
+  async #become(assignments: MemoryAssignments): Promise<void> {
+    if (this.#set(assignments)) await this.#written();
+  }
+
+  /** Whether something changed. */
+  #set(assignments: MemoryAssignments): boolean {
+    if (assignments === this.#assignments) return false;
+    this.#machine = this.#machineFor(assignments);
+    this.#assignments = assignments;
+    this.#file?.changed();
+    return true;
+  }
+
+  #machineFor(assignments: MemoryAssignments): MachineMemory {
+    const used = usedMemory(this.#unused, assignments);
+    if (used.kind === 'unfit') throw new Error(`${differentMachine}: ${used.problem}`);
+    return used.machine;
+  }
+
+  /** A disk that refuses is reported by the store, which tries again; the pod starts all the same. */
+  async #written(): Promise<void> {
+    await this.#file?.written().catch(() => undefined);
+  }
+}
