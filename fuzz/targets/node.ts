@@ -13,6 +13,7 @@ import { chainOf, splitPem } from '../../src/node/certificates/pair.js';
 import { countCpuList, osImageOf, parseMeminfo } from '../../src/node/machine/facts.js';
 import { kernelMessage, type OomReport, readOomLine } from '../../src/node/oom-watcher/kills.js';
 import { controllerMounts } from '../../src/resources/cgroups/v1-mounts.js';
+import { readMemoryCheckpoint } from '../../src/resources/memory-manager/read-checkpoint.js';
 import { cgroupOfProcess, numbersOfV1, numbersOfV2 } from '../../src/resources/stats/cgroup.js';
 import { detailsOfV1, detailsOfV2 } from '../../src/resources/stats/cgroup-details.js';
 import {
@@ -340,6 +341,16 @@ const checkpoints: Target = {
   },
 };
 
+const memoryCheckpoint: Target = {
+  name: 'memory-checkpoint',
+  seeds: texts(
+    String.raw`{"policyName":"None","machineState":{},"checksum":4236770233,"data":"{\"policyName\":\"None\",\"machineState\":{}}","dataChecksum":3093843326}`,
+    '{"policyName":"static","machineState":{"0":{"numberOfAssignments":0,"memoryMap":{"memory":{"total":2048,"systemReserved":512,"allocatable":1536,"reserved":512,"free":1024}},"cells":[]}},"entries":{"pod":{"container1":[{"numaAffinity":[0],"type":"memory","size":512}]}},"checksum":4215593881}',
+  ),
+  words: ['"data":"', '"podEntries":{', '"memoryBlocks":[', '"numaAffinity":[0]', '"checksum":0', 'null'],
+  run: (input) => void readMemoryCheckpoint(input.toString('utf8')),
+};
+
 const hour = 3_600_000;
 const keyPem = generateKeyPem();
 const certificatePem = makeCertificate({
@@ -466,6 +477,7 @@ export const nodeTargets: readonly Target[] = [
   credentialPlugins,
   credentialConfig,
   checkpoints,
+  memoryCheckpoint,
   pem,
   certificates,
   requests,

@@ -131,7 +131,7 @@ describe('a file that other kubelets would not start with', () => {
     expect(event?.event).toMatchObject({ type: 'Warning', node: 'node' });
     expect(event?.message).toContain(machineDiffers);
     expect(started.setAside).toHaveLength(1);
-    expect((await host.files.readdir(rootDir)).sort()).toEqual([
+    expect([...(await host.files.readdir(rootDir))].sort()).toEqual([
       'memory_manager_state',
       expect.stringContaining('memory_manager_state.corrupt-'),
     ]);
