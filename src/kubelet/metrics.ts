@@ -18,6 +18,11 @@ export function createKubeletMetrics(registry = new Registry()) {
     rejections: registry.counter('kubelet_admission_rejections_total', 'Pods refused at admission.', [
       'reason',
     ]),
+    podLevelAdmissions: registry.counter(
+      'kubelet_pod_level_resources_admission_total',
+      'Pods that were admitted, by where they name their resources and by their QoS class.',
+      ['config_mode', 'qos_class'],
+    ),
     preemptions: registry.counter(
       'kubelet_preemptions',
       'Pods that were ended to make room for a critical pod, by the first resource that it lacked.',

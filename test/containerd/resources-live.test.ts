@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/async/index.js';
-import type { Container } from '../../src/kube/index.js';
+import type { Container, Pod } from '../../src/kube/index.js';
 import {
   CgroupfsControl,
   CgroupNames,
@@ -66,7 +66,8 @@ it('resources change in place: the same container with other limits', async () =
   });
 });
 
-it('the cgroup of a pod changes with it: no container is held by what its pod had before', async () => {
+/** Cgroups of pods as the agent makes them, below the one that the tests remove at the end. */
+async function podCgroups() {
   const names = new CgroupNames(node.containerd.cgroupParent);
   const control = new CgroupfsControl(linuxCgroups({ version: 1, hugePageSizes: [] }));
   const cgroups = new PodCgroupManager({
@@ -79,23 +80,83 @@ it('the cgroup of a pod changes with it: no container is held by what its pod ha
   });
   await control.create(names.pods, { hugePages: 'unlimited' });
   await cgroups.tiers.start();
+  const bounds = (pod: Pod): string => {
+    const { cpuShares, quotaMicros, memoryLimitBytes } = control.read(names.ofPod(pod));
+    return [cpuShares, quotaMicros, memoryLimitBytes === -1 ? -1 : memoryLimitBytes / mebi].join();
+  };
+  return { cgroups, bounds };
+}
+
+it('the cgroup of a pod changes with it: no container is held by what its pod had before', async () => {
+  const { cgroups, bounds } = await podCgroups();
   const use: Parameters<typeof withKubelet>[2] = async ({ set, untilReady }) => {
     const sized = (cpu: string, memory: string) => apiPod('bounded', { containers: [app(cpu, memory)] });
-    const pod = names.ofPod(sized('200m', '64Mi'));
-    const bounds = (): unknown[] => {
-      const { cpuShares, quotaMicros, memoryLimitBytes } = control.read(pod);
-      return [cpuShares, quotaMicros, memoryLimitBytes / mebi];
-    };
-    set(sized('200m', '64Mi'));
+    const pod = sized('200m', '64Mi');
+    set(pod);
     await untilReady('bounded');
     const id = await idOf('bounded');
-    expect(bounds()).toEqual([204, 20_000, 64]);
+    expect(bounds(pod)).toBe('204,20000,64');
     set(sized('400m', '96Mi'));
-    await eventually('it grows', async () => String(bounds()) === '409,40000,96');
+    await eventually('it grows', async () => bounds(pod) === '409,40000,96');
     set(sized('300m', '80Mi'));
-    await eventually('it shrinks', async () => String(bounds()) === '307,30000,80');
+    await eventually('it shrinks', async () => bounds(pod) === '307,30000,80');
     expect(await cgroup(id, 'memory/memory.limit_in_bytes')).toBe(80 * mebi);
     expect(await idOf('bounded')).toBe(id);
+  };
+  await withKubelet(node, [], use, { cgroups });
+});
+
+it('the pod level changes: the pod and the container without limits follow, the other stays', async () => {
+  const { cgroups, bounds } = await podCgroups();
+  const use: Parameters<typeof withKubelet>[2] = async ({ set, untilReady, status }) => {
+    const sized = (cpu: string, memory: string) =>
+      apiPod('levels', {
+        containers: [app('100m', '32Mi'), { name: 'free', image: busybox, command: forever }],
+        resources: { requests: { cpu, memory }, limits: { cpu, memory } },
+      });
+    const pod = sized('200m', '64Mi');
+    set(pod);
+    await untilReady('levels');
+    const [own, free] = [await idOf('levels'), await idOf('levels', 'free')];
+    const quotas = async () => [
+      await cgroup(own, 'cpu/cpu.cfs_quota_us'),
+      await cgroup(free, 'cpu/cpu.cfs_quota_us'),
+    ];
+    expect(bounds(pod)).toBe('204,20000,64');
+    expect(await quotas()).toEqual([10_000, 20_000]);
+    set(sized('300m', '96Mi'));
+    await eventually('all grows', async () => bounds(pod) === '307,30000,96');
+    await eventually('the container follows', async () => String(await quotas()) === '10000,30000');
+    expect(await cgroup(free, 'memory/memory.limit_in_bytes')).toBe(96 * mebi);
+    set(sized('150m', '48Mi'));
+    await eventually('all shrinks', async () => bounds(pod) === '153,15000,48');
+    expect(await quotas()).toEqual([10_000, 15_000]);
+    expect(await idOf('levels', 'free')).toBe(free);
+    expect(status('levels').containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0, 0]);
+  };
+  await withKubelet(node, [], use, { cgroups });
+});
+
+it('a container that must restart for its memory has the new limit, and its pod, too', async () => {
+  const { cgroups, bounds } = await podCgroups();
+  const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
+  const use: Parameters<typeof withKubelet>[2] = async ({ set, untilReady, status }) => {
+    const sized = (cpu: string, memory: string) =>
+      apiPod('anew', {
+        terminationGracePeriodSeconds: 1,
+        initContainers: [{ ...app('50m', '16Mi'), name: 'side', restartPolicy: 'Always' }],
+        containers: [app(cpu, memory, { resizePolicy })],
+      });
+    const pod = sized('200m', '64Mi');
+    set(pod);
+    await untilReady('anew');
+    const [id, side] = [await idOf('anew'), await idOf('anew', 'side')];
+    set(sized('300m', '48Mi'));
+    await eventually('it runs again', async () => ![id, ''].includes(await idOf('anew')));
+    expect(await cgroup(await idOf('anew'), 'memory/memory.limit_in_bytes')).toBe(48 * mebi);
+    expect(bounds(pod)).toBe('358,35000,64');
+    expect(await idOf('anew', 'side')).toBe(side);
+    await eventually('it is counted', async () => status('anew').containerStatuses?.[0]?.restartCount === 1);
   };
   await withKubelet(node, [], use, { cgroups });
 });

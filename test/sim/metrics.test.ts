@@ -48,6 +48,7 @@ const everyKubelet = `
   kubelet_pleg_pod_relist_duration_seconds histogram
   kubelet_pleg_relist_duration_seconds histogram
   kubelet_pleg_relist_interval_seconds histogram
+  kubelet_pod_level_resources_admission_total counter config_mode qos_class
   kubelet_pod_resize_duration_milliseconds histogram success
   kubelet_pod_start_duration_seconds histogram
   kubelet_pod_worker_duration_seconds histogram operation_type

@@ -1,7 +1,7 @@
 /** What each kind of change in the desired pods leads to: admission, and work for the pod's worker. */
 
 import type { Clock } from '../../async/index.js';
-import { isMirrorPod, isTerminalPhase, type Pod, type PodStatus } from '../../kube/index.js';
+import { isMirrorPod, isTerminalPhase, type Pod, type PodStatus, qosClass } from '../../kube/index.js';
 import type { ConfigUpdate, PodConfig, PodManager } from '../../pods/desired/index.js';
 import { needsReadinessReconcile, rejectedStatus } from '../../pods/status/index.js';
 import type { PodWorkers } from '../../pods/workers/index.js';
@@ -16,6 +16,7 @@ import {
   type Shortage,
 } from '../admission/admission.js';
 import type { MadeRoom } from '../admission/preempt.js';
+import { resourceMode } from '../admission/resource-mode.js';
 import type { KubeletMetrics } from '../metrics.js';
 
 export interface PodHandlersOptions {
@@ -29,7 +30,7 @@ export interface PodHandlersOptions {
     set(pod: Pod, status: PodStatus): void;
   };
   readonly admission: readonly AdmissionHandler[];
-  readonly metrics: Pick<KubeletMetrics, 'rejections'>;
+  readonly metrics: Pick<KubeletMetrics, 'rejections' | 'podLevelAdmissions'>;
   /** Ends pods so that a critical one fits. */
   readonly makeRoom: (pod: Pod, active: readonly Pod[], shortages: readonly Shortage[]) => Promise<MadeRoom>;
   /** Removes all dead containers of a pod whose content is no longer wanted. */
@@ -207,6 +208,10 @@ export class PodHandlers {
       return;
     }
     if (!isOver) {
+      metrics.podLevelAdmissions.inc({
+        config_mode: resourceMode(pod),
+        qos_class: qosClass(pod).toLowerCase(),
+      });
       timeline.record({
         kind: 'decision',
         what: 'pod.admit',

@@ -99,7 +99,7 @@ function showCpu(
   smallestMillis: number,
 ): void {
   const shown = actual === undefined ? previous?.cpu : meaningfulCpu(list.cpu, actual, smallestMillis);
-  if (shown !== undefined) list.cpu = shown;
+  if (isShown(list.cpu, shown)) list.cpu = shown;
 }
 
 function showMemory(
@@ -108,5 +108,13 @@ function showMemory(
   previous: ResourceList | undefined,
 ): void {
   const shown = actual ?? previous?.memory;
-  if (shown !== undefined) list.memory = shown;
+  if (isShown(list.memory, shown)) list.memory = shown;
+}
+
+/** What was recorded as 0 because it was not allocated is not shown. */
+function isShown(
+  allocated: QuantityText | undefined,
+  shown: QuantityText | undefined,
+): shown is QuantityText {
+  return shown !== undefined && (allocated !== undefined || quantityMillis(shown) !== 0);
 }

@@ -40,6 +40,11 @@ const rows: Record<string, Row> = {
     actuated: { requests: { memory: '48Mi' } },
     expected: { requests: { cpu: '200m', memory: '48Mi' }, limits: { memory: '128Mi' } },
   },
+  'what was recorded as 0 and not allocated stays absent': {
+    allocated: { requests: { cpu: '100m' }, limits: { cpu: '100m' } },
+    actuated: { requests: { cpu: '100m', memory: '0' }, limits: { cpu: '100m', memory: '0' } },
+    expected: { requests: { cpu: '100m' }, limits: { cpu: '100m' } },
+  },
   'maps that were not allocated stay absent': {
     allocated: {},
     reported: { cpuShares: 204, memoryLimitInBytes: 5 },

@@ -79,7 +79,34 @@ describe('podCgroupValues', () => {
       },
       { cpuShares: 1024, hugePages: new Map([['2MB', 4 * mebi]]) },
     ],
+    [
+      '115: the pod level bounds the pod, whatever its containers have',
+      {
+        containers: [container({ limits: { cpu: '1' } }), container({})],
+        resources: { requests: amounts('2', '2Gi'), limits: amounts('2', '2Gi') },
+      },
+      { cpuShares: 2048, ...quota(200_000), memoryLimitBytes: 2048 * mebi },
+    ],
+    [
+      '117: overhead above the containers',
+      {
+        containers: [container({ requests: amounts('1', '1Gi'), limits: amounts('1', '1Gi') })],
+        overhead: amounts('200m', '100Mi'),
+      },
+      { ...quota(120_000), memoryLimitBytes: 1_178_599_424 },
+    ],
   ])('%s', (_, spec, expected) => expect(values(spec)).toMatchObject(expected));
+
+  it('a container with CPUs for itself takes the quota from its pod, and nothing else', () => {
+    const pod: Pod = {
+      metadata: { uid: 'u', name: 'a', namespace: 'default' },
+      spec: { containers: [container({ requests: large, limits: large })] },
+    };
+    expect(podCgroupValues(pod, settings, true)).toEqual({
+      ...podCgroupValues(pod, settings),
+      ...quota(-1),
+    });
+  });
 
   it.each<[rule: string, spec: Partial<PodSpec>, absent: string]>([
     ['no quota', { containers: [container({ requests: small })] }, 'cpuQuota'],

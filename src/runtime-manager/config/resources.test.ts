@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../../kube/index.js';
-import { containerResources, hugepageLimits, overheadResources, sandboxResources } from './resources.js';
+import type { PodBounds } from '../contracts.js';
+import {
+  boundedSandboxResources,
+  containerResources,
+  hugepageLimits,
+  overheadResources,
+  sandboxResources,
+} from './resources.js';
 import { type RuntimeSettings, runtimeSettings } from './settings.js';
 
 const gi = 1024 ** 3;
@@ -278,5 +285,67 @@ describe('memory QoS', () => {
     const spec = { resources: { requests: { memory: '100Mi' }, limits: { memory: '200Mi' } } };
     const change = { memoryQos: { ...on, unreservedBytes: 8 * gi } };
     expect(ofContainer({}, change, spec).unified).toEqual(none);
+  });
+});
+
+describe('pod-level resources and overhead', () => {
+  const two = { cpu: '2', memory: '2Gi' };
+  const one = { cpu: '1', memory: '1Gi' };
+
+  it.each<[rule: string, own: ResourceRequirements | undefined, expected: object]>([
+    ['115: its own CPU limit', { limits: { cpu: '1' } }, { cpuQuota: 100_000, memoryLimitInBytes: 2 * gi }],
+    ['115: no limit of its own', undefined, { cpuQuota: 200_000, memoryLimitInBytes: 2 * gi }],
+  ])('%s', (_, own, expected) => {
+    const spec = { resources: { requests: two, limits: two } };
+    expect(ofContainer(own, {}, spec)).toMatchObject(expected);
+  });
+
+  it('114: huge pages of the pod alone bound each container', () => {
+    const spec = { resources: { limits: { 'hugepages-2Mi': '4Mi' } } };
+    expect(ofContainer(undefined, { hugePageSizes: ['2MB'] }, spec).hugepageLimits).toEqual([
+      { pageSize: '2MB', limit: 4 * 1024 * 1024 },
+    ]);
+  });
+
+  const overhead = { cpu: '200m', memory: '100Mi' };
+  const pod = podOf({ requests: one, limits: one }, { overhead });
+  it('117: the sandbox has the containers and the overhead apart', () => {
+    expect(sandboxResources(pod, settings)).toMatchObject({ cpuQuota: 100_000, memoryLimitInBytes: gi });
+    expect(overheadResources(pod, settings)).toMatchObject({
+      cpuQuota: 20_000,
+      memoryLimitInBytes: 104_857_600,
+    });
+  });
+
+  it.each<[rule: string, pod: Pod, bounds: Partial<PodBounds>, expected: object]>([
+    [
+      'the bounds of the pod without the overhead',
+      pod,
+      {},
+      { cpuShares: 1024, cpuQuota: 100_000, memoryLimitInBytes: gi },
+    ],
+    [
+      'no limit stays none',
+      pod,
+      { quotaMicros: -1, memoryLimitBytes: -1 },
+      { cpuShares: 1024, cpuQuota: -1 },
+    ],
+    [
+      'without overhead all of them',
+      podOf({}),
+      { cpuShares: 998 },
+      { cpuShares: 998, cpuQuota: 120_000, memoryLimitInBytes: 1_178_599_424 },
+    ],
+  ])('a resize tells the sandbox: %s', (_, of, bounds, expected) => {
+    const whole = {
+      cpuShares: 1228,
+      quotaMicros: 120_000,
+      periodMicros: 100_000,
+      memoryLimitBytes: 1_178_599_424,
+    };
+    expect(boundedSandboxResources(of, { ...whole, ...bounds }, settings)).toEqual({
+      cpuPeriod: 100_000,
+      ...expected,
+    });
   });
 });
