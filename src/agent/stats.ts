@@ -116,6 +116,7 @@ export function agentStats(
   return {
     stats,
     eviction: evictionStats({
+      measuredNode: () => stats.measuredNode(),
       measured: () => stats.measured({ fresh: true }),
       fileSystems: () => nodeFileSystems(cri, machine, rootDir),
       hugePagesBytes,

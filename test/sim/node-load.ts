@@ -100,7 +100,7 @@ export class NodeLoad {
         podsMemoryLimitBytes: undefined,
         hugePagesBytes: 0,
       },
-      pods: running.map(([name, load]) => this.#podStats(name, load, time)),
+      pods: async () => running.map(([name, load]) => this.#podStats(name, load, time)),
     };
   }
 

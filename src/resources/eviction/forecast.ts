@@ -1,14 +1,15 @@
 /** Says what eviction would do under each signal, by the same decisions as a pass; nothing is done. */
 import { type EvictionSignal, type EvictionThreshold, evictionSignals, type Pod } from '../../kube/index.js';
+import type { PodStatsSummary } from '../stats/index.js';
 import { evictionGraceSeconds, immediateGraceSeconds } from './grace.js';
 import type { FileSystemLayout } from './layout.js';
 import { type LocalStorageExcess, localStorageExcess } from './local-storage.js';
 import type { EvictionSettings } from './manager.js';
 import { decidePass, type PassState } from './pass.js';
-import type { EvictionObservation } from './ports.js';
+import { statsByUid } from './pod-usage.js';
 import { type RankedPod, rankPods, whyPassedOver } from './ranking.js';
 import { type NodeReclaim, reclaimFor } from './reclaim.js';
-import { type PressureCondition, readSignals, type SignalReading } from './signals.js';
+import { type NodeFigures, type PressureCondition, readSignals, type SignalReading } from './signals.js';
 import { isMet } from './thresholds.js';
 
 export interface ForecastThreshold {
@@ -52,17 +53,18 @@ export interface ForecastInput {
   /** As they follow from the file systems. */
   readonly thresholds: readonly EvictionThreshold[];
   readonly layout: FileSystemLayout;
-  readonly observation: EvictionObservation;
+  readonly figures: Omit<NodeFigures, 'nowMs'>;
+  /** What each pod uses. */
+  readonly stats: readonly PodStatsSummary[];
   readonly candidates: readonly Pod[];
   readonly isBeingEvicted: (uid: string) => boolean;
   readonly nowMs: number;
 }
 
 export function forecastEviction(input: ForecastInput): EvictionForecast {
-  const { settings, thresholds, layout, observation, candidates: pods, isBeingEvicted, nowMs } = input;
-  const readings = readSignals({ ...observation.figures, nowMs });
-  const byUid = new Map(observation.pods.map((pod) => [pod.podRef.uid, pod]));
-  const statsOf = (uid: string) => byUid.get(uid);
+  const { settings, thresholds, layout, figures, candidates: pods, isBeingEvicted, nowMs } = input;
+  const readings = readSignals({ ...figures, nowMs });
+  const statsOf = statsByUid(input.stats);
   const { conditions, met, act } = decidePass(
     // What was measured for the last pass counts here, too.
     { ...input.state, readings: undefined },

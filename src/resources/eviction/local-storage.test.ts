@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Container, Pod } from '../../kube/index.js';
-import { localStorageExcess } from './local-storage.js';
+import { hasLocalStorageLimit, localStorageExcess } from './local-storage.js';
 import { gi, mi, type TestUsage, testPod, testStats } from './test-pods.js';
 
 const withDir = (emptyDir: object, isStatic = false): Pod =>
@@ -75,5 +75,20 @@ describe('a pod beyond a limit of local storage', () => {
   ])('%s', (_rule, pod, usage, expected, dedicated = false) => {
     const excess = localStorageExcess(pod, testStats('p', usage), { dedicated });
     expect(excess && `${excess.label}: ${excess.message}`).toBe(expected);
+    if (excess !== undefined) expect(hasLocalStorageLimit(pod)).toBe(true);
+  });
+});
+
+describe('whether a pod has a limit of local storage', () => {
+  it.each<[string, Pod, boolean]>([
+    ['an emptyDir with a limit', withDir({ sizeLimit: '10Mi' }), true],
+    ['an emptyDir without', withDir({}), false],
+    ['a container with a limit', limited('1Gi'), true],
+    ['an init container with one', initContainer(), true],
+    ['limits of other resources', testPod('p', { limits: { memory: '1Gi' } }), false],
+    ['a static pod is never held to its own', withDir({ sizeLimit: '10Mi' }, true), false],
+    ['none', testPod('p'), false],
+  ])('%s', (_rule, pod, expected) => {
+    expect(hasLocalStorageLimit(pod)).toBe(expected);
   });
 });

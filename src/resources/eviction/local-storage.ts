@@ -24,6 +24,17 @@ export interface LocalStorageExcess {
 
 const resource = 'ephemeral-storage';
 
+/** Whether the pod has a limit of local storage to be held to; all others need not be measured for it. */
+export function hasLocalStorageLimit(pod: Pod): boolean {
+  if (isCriticalPod(pod)) return false;
+  const { volumes = [], containers, initContainers = [] } = pod.spec;
+  return (
+    volumes.some(({ emptyDir }) => emptyDir?.sizeLimit !== undefined) ||
+    podLimits(pod).has(resource) ||
+    [...containers, ...initContainers].some(({ resources }) => resources?.limits?.[resource] !== undefined)
+  );
+}
+
 /** The first limit that the pod has passed; critical pods may pass theirs. */
 export function localStorageExcess(
   pod: Pod,

@@ -22,6 +22,8 @@ class TestNode {
   readonly killed: (EvictionKill & { readonly name: string; readonly atMs: number })[] = [];
   readonly reclaimed: string[] = [];
   readonly passesMs: number[] = [];
+  /** When pods were measured. */
+  readonly measuredMs: number[] = [];
   pods: Pod[] = [];
   readonly finished = new Set<string>();
   usage: Record<string, TestUsage> = {};
@@ -33,6 +35,7 @@ class TestNode {
   freedByImages = 0;
   fileSystemsError: Error | undefined;
   observeError: Error | undefined;
+  measureError: Error | undefined;
   isStuck = false;
   readonly startMs = this.clock.now();
 
@@ -86,7 +89,11 @@ class TestNode {
               podsMemoryLimitBytes: undefined,
               hugePagesBytes: 0,
             },
-            pods: Object.entries(this.usage).map(([name, usage]) => testStats(name, usage)),
+            pods: async () => {
+              this.measuredMs.push(this.clock.now() - this.startMs);
+              if (this.measureError !== undefined) throw this.measureError;
+              return Object.entries(this.usage).map(([name, usage]) => testStats(name, usage));
+            },
           };
         },
       },
@@ -420,6 +427,44 @@ describe('disks', () => {
     node.observeError = undefined;
     await node.run(10_000);
     expect(node.entries.filter(({ what }) => what === 'eviction.pass')).toHaveLength(2);
+    await node.stop();
+  });
+});
+
+describe('what pods use is measured', () => {
+  const withLimit = { spec: { volumes: [{ name: 'v', emptyDir: { sizeLimit: '10Mi' } }] } };
+
+  it.each<[string, Partial<TestNode>, Parameters<TestNode['add']>[2], Partial<EvictionSettings>, number]>([
+    ['not at all without pressure and limits', {}, {}, {}, 0],
+    ['in every pass for a pod with a limit of local storage', {}, withLimit, {}, 3],
+    ['not for such a limit where nobody is held to it', {}, withLimit, { limitsLocalStorage: false }, 0],
+    ['for a threshold to act on', { memoryUsed: 7.5 * gi, finishesAfterMs: undefined }, {}, {}, 1],
+    [
+      'not for a soft threshold in its grace',
+      { processes: 995 },
+      {},
+      soft({ 'pid.available': '10' }, '1h'),
+      0,
+    ],
+  ])('%s', async (_rule, state, shape, settings, measured) => {
+    const node = Object.assign(new TestNode({ ...hard({ 'memory.available': '1Gi' }), ...settings }), state);
+    node.add('p', { memory: gi }, shape);
+    await node.run(25_000);
+    expect(node.measuredMs).toHaveLength(measured);
+    await node.stop();
+  });
+
+  it('in vain: the pressure shows, and the next pass acts on the same readings of the runtime', async () => {
+    const node = new TestNode(hard({ 'imagefs.available': '10%' }));
+    node.image = { available: gi, timeMs: node.clock.now() };
+    node.add('p', { rootfs: gi });
+    node.measureError = new Error('no');
+    await node.run(5_000);
+    expect(node.manager.conditions).toEqual(['DiskPressure']);
+    expect(node.names()).toEqual([]);
+    node.measureError = undefined;
+    await node.run(10_000);
+    expect(node.names()).toEqual(['p']);
     await node.stop();
   });
 });

@@ -1,21 +1,21 @@
 /** Drives eviction: looks at the node every few seconds, frees what it can, and ends pods one after another. */
 import { type Clock, isCancelled, sleep, throwIfCancelled } from '../../async/index.js';
-import { type EvictionThreshold, type Pod, thresholdUnits } from '../../kube/index.js';
+import type { EvictionThreshold, Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { EvictionMetrics } from '../metrics.js';
-import type { PodStatsSummary } from '../stats/index.js';
 import { type EvictionForecast, forecastEviction } from './forecast.js';
 import { evictionGraceSeconds, immediateGraceSeconds } from './grace.js';
 import { decideLayout, type FileSystemLayout } from './layout.js';
-import { localStorageExcess } from './local-storage.js';
+import { hasLocalStorageLimit, localStorageExcess } from './local-storage.js';
 import { evictionText } from './message.js';
 import { decidePass, firstPass, type PassDecision, type PassState } from './pass.js';
+import { type StatsOfPod, statsByUid } from './pod-usage.js';
 import type { EvictionObservation, EvictionPods, EvictionStats } from './ports.js';
 import { chooseFirst, rankPods } from './ranking.js';
 import { isRelieved, type NodeReclaim, reclaimFor } from './reclaim.js';
 import { EvictionRecorder } from './recorder.js';
 import { type PressureCondition, readSignals, type SignalReadings, signalFacts } from './signals.js';
-import { withContainerFs } from './thresholds.js';
+import { isMemoryNear, withContainerFs } from './thresholds.js';
 
 export interface EvictionSettings {
   readonly thresholds: readonly EvictionThreshold[];
@@ -50,10 +50,10 @@ interface LaidOut {
   readonly thresholds: readonly EvictionThreshold[];
 }
 
-/** What one pass looks at. */
+/** What a pass looks at that has something to do. */
 interface PassContext extends LaidOut {
   readonly readings: SignalReadings;
-  readonly statsOf: (uid: string) => PodStatsSummary | undefined;
+  readonly statsOf: StatsOfPod;
   readonly candidates: readonly Pod[];
 }
 
@@ -102,18 +102,27 @@ export class EvictionManager {
 
   /** One pass; returns the pods that it evicted. */
   async pass(signal: AbortSignal): Promise<readonly string[]> {
-    const { pods, settings } = this.#options;
+    const { pods, settings, stats } = this.#options;
     const laidOut = await this.#layOut();
     if (laidOut === undefined) return [];
-    const observation = await this.#observe();
-    throwIfCancelled(signal);
+    const observation = await this.#look(stats.observe(), signal);
     if (observation === undefined) return [];
+    const readings = this.#read(observation);
+    const before = this.#state;
+    const decision = this.#decide(laidOut, readings);
+    const isHeldToLimits = settings.limitsLocalStorage && pods.active().some(hasLocalStorageLimit);
+    const asksForPods = isHeldToLimits || decision.act.length > 0;
+    const measured = asksForPods ? await this.#look(observation.pods(), signal) : [];
+    if (measured === undefined) {
+      // Nothing was done: the same readings are news for the next pass.
+      this.#state = before;
+      return [];
+    }
     const candidates = pods.active();
     const active = new Set(candidates.map(({ metadata }) => metadata.uid));
     this.#evicting = new Set([...this.#evicting].filter((uid) => active.has(uid) && !pods.isFinished(uid)));
-    const context = { ...laidOut, ...this.#read(observation), candidates };
-    const decision = this.#decide(context);
-    const overLimits = settings.limitsLocalStorage ? await this.#enforceLimits(context, signal) : [];
+    const context = { ...laidOut, readings, statsOf: statsByUid(measured), candidates };
+    const overLimits = isHeldToLimits ? await this.#enforceLimits(context, signal) : [];
     const evicted = overLimits.length > 0 ? overLimits : await this.#act(context, decision, signal);
     this.#recorder.pass(undefined);
     return evicted;
@@ -126,6 +135,7 @@ export class EvictionManager {
       this.#laidOut?.layout ?? stats.fileSystems().then(decideLayout),
       stats.observe(),
     ]);
+    const measured = await observation.pods();
     return forecastEviction({
       state: this.#state,
       settings,
@@ -134,7 +144,8 @@ export class EvictionManager {
           ? this.#laidOut.thresholds
           : withContainerFs(settings.thresholds, layout).thresholds,
       layout,
-      observation,
+      figures: observation.figures,
+      stats: measured,
       candidates: pods.active(),
       isBeingEvicted: (uid) => this.#evicting.has(uid),
       nowMs: clock.now(),
@@ -157,9 +168,12 @@ export class EvictionManager {
     }
   }
 
-  async #observe(): Promise<EvictionObservation | undefined> {
+  /** Undefined, and told of, where there is nothing to see. */
+  async #look<T>(looking: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
     try {
-      return await this.#options.stats.observe();
+      const seen = await looking;
+      throwIfCancelled(signal);
+      return seen;
     } catch (error) {
       if (isCancelled(error)) throw error;
       this.#recorder.pass({ message: 'eviction cannot see the node', error });
@@ -167,13 +181,11 @@ export class EvictionManager {
     }
   }
 
-  #read({ figures, pods }: EvictionObservation): Pick<PassContext, 'readings' | 'statsOf'> {
-    const byUid = new Map(pods.map((pod) => [pod.podRef.uid, pod]));
-    const readings = readSignals({ ...figures, nowMs: this.#options.clock.now() });
-    return { readings, statsOf: (uid) => byUid.get(uid) };
+  #read({ figures }: EvictionObservation): SignalReadings {
+    return readSignals({ ...figures, nowMs: this.#options.clock.now() });
   }
 
-  #decide({ thresholds, readings }: PassContext): PassDecision {
+  #decide({ thresholds }: LaidOut, readings: SignalReadings): PassDecision {
     const { clock, settings } = this.#options;
     const decision = decidePass(this.#state, {
       thresholds,
@@ -191,7 +203,8 @@ export class EvictionManager {
     this.#met = decision.met;
     this.#state = decision.next;
     this.#conditions = decision.conditions;
-    this.#isUrgent = settings.watchesMemory && thresholds.some((threshold) => isNear(threshold, readings));
+    this.#isUrgent =
+      settings.watchesMemory && thresholds.some((threshold) => isMemoryNear(threshold, readings));
     return decision;
   }
 
@@ -249,7 +262,7 @@ export class EvictionManager {
     { layout, thresholds }: PassContext,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { clock, reclaim } = this.#options;
+    const { clock, reclaim, stats } = this.#options;
     const steps = reclaimFor(starved, layout);
     if (steps.length === 0) return false;
     const startMs = clock.monotonic();
@@ -262,9 +275,8 @@ export class EvictionManager {
       }
       throwIfCancelled(signal);
     }
-    const observation = await this.#observe();
-    throwIfCancelled(signal);
-    const relieved = observation !== undefined && isRelieved(thresholds, this.#read(observation).readings);
+    const observation = await this.#look(stats.observe(), signal);
+    const relieved = observation !== undefined && isRelieved(thresholds, this.#read(observation));
     this.#recorder.reclaimed(starved, steps, relieved, clock.monotonic() - startMs);
     return relieved;
   }
@@ -286,11 +298,4 @@ export class EvictionManager {
       await sleep(clock, goneLookMs, signal);
     }
   }
-}
-
-/** Whether less than twice the threshold of memory is left. */
-function isNear({ signal, value }: EvictionThreshold, readings: SignalReadings): boolean {
-  const reading = readings.get(signal);
-  if (signalFacts[signal].resource !== 'memory' || reading === undefined) return false;
-  return reading.available < 2 * thresholdUnits(value, reading.capacity);
 }

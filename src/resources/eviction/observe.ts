@@ -1,9 +1,11 @@
 /** Gives eviction its look at the node from the statistics. */
-import type { MeasuredNode, NodeFileSystems } from '../stats/index.js';
+import type { MeasuredNode, NodeFileSystems, NodeLook } from '../stats/index.js';
 import type { EvictionStats } from './ports.js';
 
 export interface ObservedStats {
-  measured(): Promise<Pick<MeasuredNode, 'summary' | 'memoryLimits'>>;
+  /** Both begin after the call, so that what was done before it shows. */
+  measuredNode(): Promise<NodeLook>;
+  measured(): Promise<Pick<MeasuredNode, 'summary'>>;
   fileSystems(): Promise<NodeFileSystems>;
   /** Memory that is set aside as huge pages. */
   hugePagesBytes(): Promise<number>;
@@ -14,17 +16,17 @@ export interface ObservedStats {
 export function evictionStats(stats: ObservedStats): EvictionStats {
   return {
     async observe() {
-      const [{ summary, memoryLimits }, hugePagesBytes] = await Promise.all([
-        stats.measured(),
+      const [{ node, memoryLimits }, hugePagesBytes] = await Promise.all([
+        stats.measuredNode(),
         stats.hugePagesBytes(),
       ]);
       const figures = {
-        node: summary.node,
+        node,
         memoryLimitBytes: memoryLimits.nodeBytes,
         podsMemoryLimitBytes: memoryLimits.podsBytes,
         hugePagesBytes,
       };
-      return { figures, pods: summary.pods };
+      return { figures, pods: async () => (await stats.measured()).summary.pods };
     },
     async fileSystems() {
       const { containerDevice, ...found } = await stats.fileSystems();

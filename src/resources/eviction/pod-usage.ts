@@ -3,6 +3,14 @@ import type { EvictionSignal, Pod, Volume } from '../../kube/index.js';
 import type { FsStats, PodStatsSummary } from '../stats/index.js';
 import type { FileSystemLayout } from './layout.js';
 
+/** Undefined for a pod that was not measured. */
+export type StatsOfPod = (uid: string) => PodStatsSummary | undefined;
+
+export function statsByUid(measured: readonly PodStatsSummary[]): StatsOfPod {
+  const byUid = new Map(measured.map((stats) => [stats.podRef.uid, stats]));
+  return (uid) => byUid.get(uid);
+}
+
 /** Places in which a pod takes up disk space. */
 export type DiskPart = 'rootfs' | 'logs' | 'volumes';
 

@@ -4,10 +4,11 @@ import type { PodStatsSummary } from '../stats/index.js';
 import type { FileSystemFigures } from './layout.js';
 import type { NodeFigures } from './signals.js';
 
-/** One fresh look at the node and its pods. */
+/** One fresh look at the node. Pods cost more than all the rest, so they are measured only for who asks. */
 export interface EvictionObservation {
   readonly figures: Omit<NodeFigures, 'nowMs'>;
-  readonly pods: readonly PodStatsSummary[];
+  /** Measures all pods now. */
+  pods(): Promise<readonly PodStatsSummary[]>;
 }
 
 export interface EvictionStats {

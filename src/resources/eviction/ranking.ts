@@ -1,9 +1,8 @@
 /** Decides in which order pods have to go, with the reason for the place of each. */
 import { type EvictionSignal, isCriticalPod, type Pod, podRequestTotal } from '../../kube/index.js';
-import type { PodStatsSummary } from '../stats/index.js';
 import type { FileSystemLayout } from './layout.js';
 import { signalAmount } from './message.js';
-import { diskParts, diskUsage } from './pod-usage.js';
+import { diskParts, diskUsage, type StatsOfPod } from './pod-usage.js';
 import { type StarvedResource, signalFacts } from './signals.js';
 
 /** What decides between two pods; `order` where nothing does. */
@@ -26,7 +25,7 @@ export interface RankInput {
   readonly signal: EvictionSignal;
   readonly layout: FileSystemLayout;
   readonly pods: readonly Pod[];
-  readonly statsOf: (uid: string) => PodStatsSummary | undefined;
+  readonly statsOf: StatsOfPod;
 }
 
 interface Candidate {

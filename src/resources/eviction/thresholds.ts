@@ -1,7 +1,7 @@
 /** The thresholds of a node: those of its configuration, those that follow from them, and when one of them is met. */
 import { type EvictionSignal, type EvictionThreshold, thresholdUnits } from '../../kube/index.js';
 import type { FileSystemLayout } from './layout.js';
-import type { SignalReadings } from './signals.js';
+import { type SignalReadings, signalFacts } from './signals.js';
 
 /** A hard threshold acts at once. */
 export function isHard({ graceMs }: EvictionThreshold): boolean {
@@ -56,4 +56,11 @@ export function isMet(
   const wanted = thresholdUnits(value, reading.capacity);
   const more = withReclaim && minReclaim ? thresholdUnits(minReclaim, reading.capacity) : 0;
   return wanted + more > reading.available;
+}
+
+/** Whether less than twice the threshold of memory is left. */
+export function isMemoryNear({ signal, value }: EvictionThreshold, readings: SignalReadings): boolean {
+  const reading = readings.get(signal);
+  if (signalFacts[signal].resource !== 'memory' || reading === undefined) return false;
+  return reading.available < 2 * thresholdUnits(value, reading.capacity);
 }

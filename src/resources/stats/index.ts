@@ -15,6 +15,7 @@ export type { PodVolumeUsage } from './pod-summary.js';
 export {
   type MeasuredNode,
   type MemoryLimits,
+  type NodeLook,
   type StatsProvider,
   type StatsProviderOptions,
   type SystemCgroup,

@@ -1,31 +1,38 @@
 /** One measurement of the node: lists pods, reads the machine and the cgroups, and puts the summary together. */
-import { BoundedMap, errorText } from '../../async/index.js';
+import { BoundedMap } from '../../async/index.js';
 import { cgroupCandidates } from './cgroup-names.js';
 import type { CgroupSampler } from './cgroup-sampler.js';
 import { CpuRates } from './cpu-rates.js';
 import { networkOf, statsTime } from './cri-usage.js';
-import type { CgroupUsage, Machine, MachineUsage } from './machine.js';
+import type { CgroupUsage, Machine } from './machine.js';
 import { summaryInterface } from './machine-files.js';
+import { failingAs, machineUsage, measureNode } from './measure-node.js';
 import { layerFileSystems, podStorage } from './pod-storage.js';
 import { type CgroupFigures, type PodFigures, podSummary } from './pod-summary.js';
-import type { MeasuredNode, StatsProviderOptions } from './provider.js';
-import { runtimeFileSystems } from './runtime-file-systems.js';
+import type { MeasuredNode, NodeLook, StatsProviderOptions } from './provider.js';
 import { type ListedByRuntime, type MeasuredPod, measuredPods } from './stats-set.js';
-import type { ContainerStatsSummary, MemoryStats, NodeStatsSummary, Summary } from './summary-types.js';
+import type { Summary } from './summary-types.js';
 import { type WholePods, wholePods } from './whole-pods.js';
 
 /** More than the containers of a node. */
 const maxKnownCgroups = 4_096;
 
-export function measurements(
-  options: StatsProviderOptions,
-): (onlyCpuAndMemory: boolean) => Promise<MeasuredNode> {
+export interface Measurements {
+  all(onlyCpuAndMemory: boolean): Promise<MeasuredNode>;
+  /** No pod is measured, and the runtime lists none. */
+  node(): Promise<NodeLook>;
+}
+
+export function measurements(options: StatsProviderOptions): Measurements {
   const state: MeasureState = {
     rates: new CpuRates(options.clock),
     cgroups: new BoundedMap<string, string>({ maxEntries: maxKnownCgroups }),
     sandboxStats: wholePods(options),
   };
-  return (onlyCpuAndMemory) => measure(options, state, onlyCpuAndMemory);
+  return {
+    all: (onlyCpuAndMemory) => measure(options, state, onlyCpuAndMemory),
+    node: async () => measureNode(options, state.rates, await machineUsage(options), false),
+  };
 }
 
 interface MeasureState {
@@ -40,10 +47,10 @@ async function measure(
   state: MeasureState,
   onlyCpuAndMemory: boolean,
 ): Promise<MeasuredNode> {
-  const { machine, clock, nodeName } = options;
+  const { machine, clock } = options;
   const [listed, usage] = await Promise.all([
     failingAs('failed to list pod stats', list(options.cri)),
-    failingAs('failed to get root cgroup stats', machine.usage()),
+    machineUsage(options),
   ]);
   const { rates } = state;
   const found = measuredPods({ ...listed, sandboxStats: undefined });
@@ -55,84 +62,28 @@ async function measure(
   // The runtime measures what the kernel's files did not tell.
   const pods = isWhole ? found : measuredPods({ ...listed, sandboxStats: await state.sandboxStats() });
   const bySandbox = new Map(found.map((pod) => [pod.sandbox.id, figures.get(pod)]));
-  const { systemContainers, podsBytes } = await systemStats(options, rates, onlyCpuAndMemory);
-  const node = nodeSummary(options, usage, {
-    nodeName,
-    systemContainers,
-    rateNanoCores: rates.rate('/', usage.timestampNs, usage.usageCoreNanoSeconds) ?? 0,
-    hugePagesBytes: (await options.hugePagesBytes?.()) ?? 0,
-    onlyCpuAndMemory,
-  });
+  const { node, memoryLimits } = await measureNode(options, rates, usage, onlyCpuAndMemory);
   rates.forgetOld();
   const rate = ratesOf(pods, rates);
-  const shared = { pods, memoryLimits: { nodeBytes: usage.memoryLimitBytes, podsBytes }, cgroups };
+  const shared = { pods, memoryLimits, cgroups };
   const none: PodFigures = { container: () => undefined };
-  if (onlyCpuAndMemory) {
-    const nowMs = clock.now();
+  const nowMs = clock.now();
+  // Only CPU and memory were asked for.
+  if (node.fs === undefined) {
     const summaries = pods.map((pod) =>
       podSummary({ pod, nowMs, rate, storage: undefined, figures: bySandbox.get(pod.sandbox.id) ?? none }),
     );
     return { ...shared, summary: { node, pods: summaries } };
   }
-  const rest = await nodeRest(options);
-  const nowMs = clock.now();
   const fileSystems = await layerFileSystems(pods, machine);
   const summaries: Summary['pods'] = [];
   for (const pod of pods) {
-    const storage = await podStorage(options, pod, rest.fs, fileSystems);
+    const storage = await podStorage(options, pod, node.fs, fileSystems);
     const processes = await processesOf(machine, pod, cgroups);
     const podFigures = bySandbox.get(pod.sandbox.id) ?? none;
     summaries.push(podSummary({ pod, nowMs, rate, storage, processes, figures: podFigures }));
   }
-  const { limits, ...shown } = rest;
-  return {
-    ...shared,
-    summary: {
-      node: { ...node, io: usage.io, ...shown, rlimit: { time: statsTime(nowMs), ...limits } },
-      pods: summaries,
-    },
-  };
-}
-
-interface NodeFacts {
-  readonly nodeName: string;
-  readonly systemContainers: ContainerStatsSummary[];
-  readonly rateNanoCores: number;
-  readonly hugePagesBytes: number;
-  readonly onlyCpuAndMemory: boolean;
-}
-
-function nodeSummary(
-  { cgroups }: Pick<StatsProviderOptions, 'cgroups'>,
-  usage: MachineUsage,
-  { nodeName, systemContainers, rateNanoCores, hugePagesBytes, onlyCpuAndMemory }: NodeFacts,
-): NodeStatsSummary {
-  const startMs =
-    onlyCpuAndMemory && cgroups !== undefined ? cgroups.sample('/').usage.createdAtMs : usage.bootTimeMs;
-  return {
-    nodeName,
-    ...(systemContainers.length === 0 ? {} : { systemContainers }),
-    startTime: statsTime(startMs),
-    cpu: { ...usage.cpu, usageNanoCores: rateNanoCores },
-    memory: withoutHugePages(usage.memory, hugePagesBytes),
-    swap: usage.swap,
-  };
-}
-
-/** Memory that is set aside as huge pages is not available for other use. */
-export function withoutHugePages(memory: MemoryStats, hugePagesBytes: number): MemoryStats {
-  if (memory.availableBytes === undefined) return memory;
-  return { ...memory, availableBytes: Math.max(memory.availableBytes - hugePagesBytes, 0) };
-}
-
-async function nodeRest({ cri, machine, rootDir }: StatsProviderOptions) {
-  const [network, limits, fs, { imageFs, containerFs }] = await Promise.all([
-    failingAs('failed to get network stats', machine.network()),
-    failingAs('failed to get rlimit stats', machine.limits()),
-    failingAs('failed to get rootFs stats', machine.fileSystem(rootDir)),
-    failingAs('failed to get imageFs stats', runtimeFileSystems(cri, machine)),
-  ]);
-  return { network, limits, fs, runtime: { imageFs, containerFs } };
+  return { ...shared, summary: { node, pods: summaries } };
 }
 
 /** What the kernel's files tell of a pod, where its cgroups are known. */
@@ -202,38 +153,6 @@ async function cgroupsOf(
     }
   }
   return found;
-}
-
-async function systemStats(
-  { machine, systemCgroups }: StatsProviderOptions,
-  rates: CpuRates,
-  onlyCpuAndMemory: boolean,
-): Promise<{ systemContainers: ContainerStatsSummary[]; podsBytes: number | undefined }> {
-  const told: ContainerStatsSummary[] = [];
-  let podsBytes: number | undefined;
-  for (const { name, cgroup, startedAtMs } of (await systemCgroups?.()) ?? []) {
-    const usage = await machine.cgroup(cgroup).catch(() => undefined);
-    if (usage === undefined) continue;
-    if (name === 'pods') podsBytes = usage.memoryLimitBytes;
-    const { createdAtMs, timestampNs, usageCoreNanoSeconds, cpu, memory, swap, io } = usage;
-    told.push({
-      name,
-      startTime: statsTime(startedAtMs ?? createdAtMs),
-      cpu: { ...cpu, usageNanoCores: rates.rate(cgroup, timestampNs, usageCoreNanoSeconds) ?? 0 },
-      memory,
-      swap,
-      ...(onlyCpuAndMemory || io === undefined ? {} : { io }),
-    });
-  }
-  return { systemContainers: told, podsBytes };
-}
-
-async function failingAs<T>(what: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw new Error(`${what}: ${errorText(error)}`, { cause: error });
-  }
 }
 
 async function list(cri: StatsProviderOptions['cri']): Promise<Omit<ListedByRuntime, 'sandboxStats'>> {

@@ -8,7 +8,7 @@ import type { Machine } from './machine.js';
 import { measurements } from './measure.js';
 import type { PodVolumeUsage } from './pod-summary.js';
 import type { MeasuredPod } from './stats-set.js';
-import type { Summary } from './summary-types.js';
+import type { NodeStatsSummary, Summary } from './summary-types.js';
 
 export interface StatsProviderOptions {
   readonly cri: Pick<
@@ -58,6 +58,12 @@ export interface MeasuredNode {
   readonly memoryLimits: MemoryLimits;
 }
 
+/** The node without its pods. */
+export interface NodeLook {
+  readonly node: NodeStatsSummary;
+  readonly memoryLimits: MemoryLimits;
+}
+
 /** How much memory there is; what is used beyond a limit does not show in what is available. */
 export interface MemoryLimits {
   readonly nodeBytes: number | undefined;
@@ -73,18 +79,20 @@ export interface StatsProvider {
     readonly onlyCpuAndMemory?: boolean;
     readonly fresh?: boolean;
   }): Promise<MeasuredNode>;
+  /** The node alone, begun after the call: pods cost more than all the rest. */
+  measuredNode(): Promise<NodeLook>;
   /** `/metrics/cadvisor`; never rejects: the page itself says what failed. */
   scrape(): Promise<CadvisorPage>;
 }
 
 export function statsProvider(options: StatsProviderOptions): StatsProvider {
-  const begin = measurements(options);
+  const measure = measurements(options);
   const underway = new Map<boolean, Promise<MeasuredNode>>();
   /** Concurrent callers share one measurement. */
   const measured = (onlyCpuAndMemory: boolean): Promise<MeasuredNode> => {
     const known = underway.get(onlyCpuAndMemory);
     if (known !== undefined) return known;
-    const reading = begin(onlyCpuAndMemory).finally(() => underway.delete(onlyCpuAndMemory));
+    const reading = measure.all(onlyCpuAndMemory).finally(() => underway.delete(onlyCpuAndMemory));
     underway.set(onlyCpuAndMemory, reading);
     return reading;
   };
@@ -103,7 +111,11 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
     measured({ onlyCpuAndMemory = false, fresh = false } = {}) {
       if (!fresh) return measured(onlyCpuAndMemory);
       options.cgroups?.expire();
-      return begin(onlyCpuAndMemory);
+      return measure.all(onlyCpuAndMemory);
+    },
+    measuredNode() {
+      options.cgroups?.expire();
+      return measure.node();
     },
     scrape() {
       scraping ??= scrape().finally(() => {

@@ -16,8 +16,9 @@ import {
 import { readMachineShape } from './cadvisor-machine.js';
 import { CgroupSampler } from './cgroup-sampler.js';
 import { linuxMachine } from './machine.js';
-import { withoutHugePages } from './measure.js';
+import { withoutHugePages } from './measure-node.js';
 import { type StatsProviderOptions, statsProvider } from './provider.js';
+import type { NodeStatsSummary } from './summary-types.js';
 import { TestCgroups } from './test-cgroup-tree.js';
 
 const startMs = Date.UTC(2026, 0, 1);
@@ -137,6 +138,27 @@ it('takes pods and containers from their cgroups, and leaves the runtime alone',
     },
   ]);
   expect(calls).toEqual([]);
+});
+
+/** Others write to the disks of this machine meanwhile. */
+function withoutDisks({ fs, runtime, ...rest }: NodeStatsSummary) {
+  return { ...rest, disks: [fs?.capacityBytes, runtime?.imageFs?.capacityBytes] };
+}
+
+it('measures the node as a summary does, and asks for no pods', async () => {
+  const { summary, memoryLimits } = await provider().measured();
+  const refuse = () => Promise.reject(new Error('nobody asks for pods'));
+  const cri = {
+    listPodSandbox: refuse,
+    listContainers: refuse,
+    listContainerStats: refuse,
+    listPodSandboxStats: refuse,
+    imageFsInfo: async () =>
+      ImageFsInfoResponse.create({ imageFilesystems: [{ fsId: { mountpoint: tree.root } }] }),
+  };
+  const looked = await provider({ cri }).measuredNode();
+  expect(looked.memoryLimits).toEqual(memoryLimits);
+  expect(withoutDisks(looked.node)).toEqual(withoutDisks(summary.node));
 });
 
 it('has the rate of the two newest readings', async () => {

@@ -251,6 +251,7 @@ describe('routes', () => {
         cgroups: new Map<string, string>(),
         memoryLimits: { nodeBytes: undefined, podsBytes: undefined },
       }),
+      measuredNode: () => Promise.reject(new Error('nobody asks')),
       scrape: async () => ({ text: '' }),
     };
     const server = await main({ kubelet: { stats } });

@@ -11,6 +11,7 @@ function noStats(version: string): StatsProvider {
   return {
     summary: () => Promise.reject(error),
     measured: () => Promise.reject(error),
+    measuredNode: () => Promise.reject(error),
     scrape: async () => ({
       text: machineText(undefined, version, { containers: true, machine: true }),
       error,
