@@ -1,4 +1,15 @@
-import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -12,8 +23,9 @@ import {
   ReopenContainerLogResponse,
   unimplementedCriRuntime,
 } from '../../cri/index.js';
+import { type HeldPath, linuxHost } from '../../host/index.js';
 import { Timeline } from '../../timeline/index.js';
-import { LogRotator } from './log-rotator.js';
+import { LogRotator, type LogRotatorOptions } from './log-rotator.js';
 import { planRotation, rotatedName } from './rotation.js';
 
 describe('planRotation', () => {
@@ -48,7 +60,7 @@ describe('LogRotator', () => {
   });
   afterEach(() => rm(dir, { recursive: true }));
 
-  const scene = (over: { maxSizeBytes?: number; maxFiles?: number } = {}) => {
+  const scene = (over: Partial<LogRotatorOptions> = {}) => {
     const clock = new VirtualClock(new Date(2026, 0, 2, 3, 4, 5).getTime());
     const timeline = new Timeline({ clock });
     const state = { refuses: false, reopened: 0 };
@@ -140,6 +152,93 @@ describe('LogRotator', () => {
     stop.abort();
     await running;
     await rename(log, `${log}.end`);
+  });
+  describe('between passes', () => {
+    /** Counts the directories that are held anew, and those that were closed. */
+    const counting = () => {
+      const real = linuxHost();
+      const counts = { held: 0, open: 0 };
+      const counted = (held: HeldPath): HeldPath => {
+        counts.open++;
+        const { procPath } = held;
+        return {
+          procPath,
+          stat: () => held.stat(),
+          child: async (name) => counted(await held.child(name)),
+          readlink: (name) => held.readlink(name),
+          makeDirectory: (name, mode) => held.makeDirectory(name, mode),
+          createFile: (name, mode) => held.createFile(name, mode),
+          openFile: () => held.openFile(),
+          openDirectory: () => held.openDirectory(),
+          mountId: () => held.mountId(),
+          close: async () => {
+            counts.open--;
+            await held.close();
+          },
+        };
+      };
+      const hold = async (place: string) => {
+        counts.held++;
+        return counted(await real.hold(place));
+      };
+      return { counts, host: { files: real.files, hold } };
+    };
+
+    it('holds the directory of a log with room, and lets go at the end', async () => {
+      const { counts, host } = counting();
+      const { rotator } = scene({ host });
+      await writeFile(log, 'small');
+      await rotator.rotateAll();
+      await rotator.rotateAll();
+      expect(counts).toEqual({ held: 1, open: 1 });
+      await rotator.close();
+      expect(counts.open).toBe(0);
+    });
+    it('sees the log grow, and rotates it in the directory that is there by then', async () => {
+      const { counts, host } = counting();
+      const { rotator, state } = scene({ host });
+      await writeFile(log, 'small');
+      await rotator.rotateAll();
+      await writeFile(log, '0123456789');
+      await rotator.rotateAll();
+      expect([state.reopened, counts]).toEqual([1, { held: 2, open: 1 }]);
+      await rotator.close();
+    });
+    it('sees that the directory was removed and made anew', async () => {
+      const { rotator, state } = scene();
+      await writeFile(log, 'small');
+      await rotator.rotateAll();
+      await rm(dir, { recursive: true });
+      await mkdir(dir);
+      await rotator.rotateAll();
+      expect([await readdir(dir), state.reopened]).toEqual([['0.log'], 1]);
+      await rotator.close();
+    });
+    it('holds no more than it may', async () => {
+      const { counts, host } = counting();
+      const { rotator } = scene({ host, mostHeld: 0 });
+      await writeFile(log, 'small');
+      await rotator.rotateAll();
+      await rotator.rotateAll();
+      expect(counts).toEqual({ held: 2, open: 0 });
+    });
+    it('lets go of containers that run no more', async () => {
+      const { counts, host } = counting();
+      const containers = [{ id: 'c1' }];
+      const { rotator } = scene({
+        host,
+        cri: {
+          ...unimplementedCriRuntime(),
+          listContainers: async () => ListContainersResponse.create({ containers }),
+          containerStatus: async () => ContainerStatusResponse.create({ status: { id: 'c1', logPath: log } }),
+        },
+      });
+      await writeFile(log, 'small');
+      await rotator.rotateAll();
+      containers.pop();
+      await rotator.rotateAll();
+      expect(counts).toEqual({ held: 1, open: 0 });
+    });
   });
   it('rejects fewer than two files and rotates nothing at a negative size', async () => {
     expect(() => scene({ maxFiles: 1 })).toThrow(/at least 2/);

@@ -5,6 +5,7 @@ import { ContainerState, type CriRuntime, criLabels, isNotFound } from '../../cr
 import { entriesOf, type FileFacts, type HeldPath, isMissing, linuxHost } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { compressLog, removeIfThere } from './compress.js';
+import { HeldDirectories } from './held-directories.js';
 import { holdLogDirectory, type LogHost } from './open-log.js';
 import { planRotation, rotatedName } from './rotation.js';
 
@@ -21,23 +22,40 @@ export interface LogRotatorOptions {
   readonly host?: LogHost;
   /** A container's log path, if already observed; otherwise the runtime is asked. */
   readonly knownPath?: (podUid: string, containerId: string) => string | undefined;
+  /** How many log directories are held between passes, a descriptor each. Default: 1000. */
+  readonly mostHeld?: number;
 }
 
 export class LogRotator {
   readonly #options: LogRotatorOptions;
   readonly #host: LogHost;
   readonly #paths = new Map<string, string>();
+  readonly #held: HeldDirectories;
 
   constructor(options: LogRotatorOptions) {
     if (options.maxFiles <= 1)
       throw new Error(`invalid containerLogMaxFiles ${options.maxFiles}: it must be at least 2`);
     this.#options = options;
     this.#host = options.host ?? linuxHost();
+    this.#held = new HeldDirectories(options.mostHeld ?? 1000);
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, periodMs, maxSizeBytes, timeline } = this.#options;
-    if (maxSizeBytes < 0) return;
+    if (this.#options.maxSizeBytes < 0) return;
+    try {
+      await this.#rotateAlways(signal);
+    } finally {
+      await this.close();
+    }
+  }
+
+  /** Lets go of what passes hold in between. */
+  async close(): Promise<void> {
+    await this.#held.keepOnly(new Set());
+  }
+
+  async #rotateAlways(signal: AbortSignal): Promise<void> {
+    const { clock, periodMs, timeline } = this.#options;
     for (;;) {
       await sleep(clock, periodMs, signal);
       try {
@@ -63,6 +81,7 @@ export class LogRotator {
     });
     const running = new Set(containers.map(({ id }) => id));
     for (const id of this.#paths.keys()) if (!running.has(id)) this.#paths.delete(id);
+    await this.#held.keepOnly(running);
     const gate = new Gate(workers);
     await Promise.all(
       containers.map(({ id, labels }) =>
@@ -89,9 +108,10 @@ export class LogRotator {
     const { cri, maxSizeBytes } = this.#options;
     const log = this.#options.knownPath?.(podUid, id) ?? (await this.#pathOf(id));
     if (log === undefined) return;
+    const name = path.basename(log);
+    if (await this.#hasRoom(id, name)) return;
     const dir = await holdLogDirectory(this.#host, log);
     try {
-      const name = path.basename(log);
       let facts = await this.#factsOf(dir, name);
       if (facts === undefined) {
         // An interrupted rotation leaves no log file; the runtime creates a new one.
@@ -101,8 +121,15 @@ export class LogRotator {
       // A link leads to a log that another program rotates.
       if (facts?.kind === 'file' && facts.sizeBytes >= maxSizeBytes) await this.#rotate(id, log, dir);
     } finally {
-      await dir.close();
+      await this.#held.keep(id, dir);
     }
+  }
+
+  /** By the directory that the last pass held; whatever differs from a log with room is looked at from the top. */
+  async #hasRoom(id: string, name: string): Promise<boolean> {
+    const dir = this.#held.get(id);
+    const facts = dir && (await this.#factsOf(dir, name));
+    return facts?.kind === 'file' && facts.sizeBytes < this.#options.maxSizeBytes;
   }
 
   async #factsOf(dir: HeldPath, name: string): Promise<FileFacts | undefined> {
