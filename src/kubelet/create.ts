@@ -1,5 +1,5 @@
 /** The composition root: builds every room of a kubelet from what it needs, and starts them in order. */
-import { asError, Channel, TaskGroup, WorkQueue } from '../async/index.js';
+import { asError, Channel, Gate, TaskGroup, WorkQueue } from '../async/index.js';
 import type { Pod } from '../kube/index.js';
 import {
   createPodMetrics,
@@ -17,6 +17,7 @@ import { ActuatedResources } from '../runtime-manager/resize/index.js';
 import { filterActive } from './admission/active-pods.js';
 import { nodeAdmission } from './admission/node-admission.js';
 import { makeRoom } from './admission/preempt.js';
+import { createAllocated, createAllocationManager, syncAllocation } from './allocation/create-allocation.js';
 import type { ClusterMembership } from './cluster/membership.js';
 import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
@@ -46,7 +47,7 @@ import { createPodSyncer } from './sync/create-pod-syncer.js';
 import { DeadContainers } from './sync/dead-containers.js';
 import { handlePlegEvents } from './sync/pleg-events.js';
 import { PodDirectories } from './sync/pod-directories.js';
-import { PodHandlers } from './sync/pod-handlers.js';
+import { PodHandlers, type PodHandlersOptions } from './sync/pod-handlers.js';
 import { workerStates } from './sync/pod-states.js';
 import { handleProbeUpdate } from './sync/probe-updates.js';
 import { isRuntimeGone } from './sync/runtime-gone.js';
@@ -109,6 +110,8 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const actuated = new ActuatedResources({
     checkpoint: settings.podDirectories ? { rootDir, store: settings.durable } : undefined,
   });
+  const { allocated, states: resizes } = createAllocated(settings, pods);
+  const asGiven = (pod: Pod): Pod => allocated.allocatedPod(pod);
   const removals = new RecentlyRemoved();
   const onRemove = (id: string): void => removals.add(id);
   const remover = containerRemover({ cri, timeline, containerLogsDir, onRemove });
@@ -152,7 +155,9 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     peek: (uid) => pleg.cache.peek(uid),
     garbage: collectors.garbage,
   });
-  const activePods = (): Pod[] => filterActive(pods.list(), { workers: links.workers.target, statuses });
+  const configuredActive = (): Pod[] =>
+    filterActive(pods.list(), { workers: links.workers.target, statuses });
+  const activePods = (): Pod[] => configuredActive().map(asGiven);
   const eviction = createEviction(settings, {
     workers: links.workers,
     collectors,
@@ -216,12 +221,14 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
         probes,
         users,
         actuated,
+        allocation: syncAllocation({ allocated, states: resizes, runtime }),
         directories,
         deadContainers,
         states,
         sync,
       }),
       queue,
+      allocated: asGiven,
       resyncMs: config.syncFrequency,
       random,
       metrics: podMetrics,
@@ -231,13 +238,47 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       },
     }),
   );
-  settings.cgroups?.follow?.(() => filterActive(pods.list(), { workers, statuses }));
+  settings.cgroups?.follow?.(activePods);
   const admissionWith: WhatIfDeps['admissionWith'] = (given, node) =>
     settings.admission ??
     nodeAdmission(
       { ...settings, config: given, node },
       { hasStrictGroups: () => check.hasStrictGroups, pressure: eviction },
     );
+  const admissionTurns = new Gate(1);
+  const makeRoomFor: PodHandlersOptions['makeRoom'] = (pod, active, shortages) =>
+    makeRoom(
+      {
+        clock,
+        timeline,
+        workers,
+        metrics,
+        namesShortage: settings.namesShortage ?? false,
+        signal: stopping.signal,
+      },
+      pod,
+      active.map(asGiven),
+      shortages,
+    );
+  const allocation = createAllocationManager(settings, {
+    tasks,
+    pods,
+    actuated,
+    allocated,
+    states: resizes,
+    turns: admissionTurns,
+    active: configuredActive,
+    admission: [
+      ...admissionWith(config, settings.node),
+      ...(shutdown === undefined ? [] : [shutdown.admission]),
+    ],
+    makeRoom: makeRoomFor,
+    allSourcesReady,
+    sync,
+    peek: (uid) => pleg.cache.peek(uid),
+  });
+  statuses.onChange(({ uid, status }) => allocation.statusChanged(uid, status));
+  workers.onFinished(() => allocation.finished());
   const handlers = links.handlers.connect(
     new PodHandlers({
       clock,
@@ -246,25 +287,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       workers,
       config: podConfig,
       statuses,
-      admission: [
-        ...admissionWith(config, settings.node),
-        ...(shutdown === undefined ? [] : [shutdown.admission]),
-      ],
+      allocation,
+      turns: admissionTurns,
       metrics,
-      makeRoom: (pod, active, shortages) =>
-        makeRoom(
-          {
-            clock,
-            timeline,
-            workers,
-            metrics,
-            namesShortage: settings.namesShortage ?? false,
-            signal: stopping.signal,
-          },
-          pod,
-          active,
-          shortages,
-        ),
+      makeRoom: makeRoomFor,
       removeAllDeadContainers: (uid) => deadContainers.removeAll(uid),
       onMirror: (pod) => membership?.mirrorSeen(pod),
     }),
@@ -287,6 +313,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     probes,
     users,
     actuated,
+    allocation,
     directories,
     handlers,
   });
@@ -336,7 +363,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
         });
         await users?.start();
         await actuated.start();
-        await managers.allocationManager?.(tasks);
+        await allocated.start();
         await volumes.start();
         return await untilVitalFailure(tasks, (vital) => {
           for (const source of sources) vital('a pod source', (signal) => source.run(signal));
@@ -357,8 +384,9 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     async stop() {
       stopping.abort();
       stopFollowingObjects();
+      allocation.stop();
       await Promise.all([tasks.stop(), workers.stop(), runtime.stop(), probes.stop(), volumes.stop()]);
-      await actuated.stop();
+      await Promise.all([actuated.stop(), allocated.stop()]);
       queue.stop();
     },
     pods: () => podsWithStatuses(pods.list(), statuses),

@@ -31,6 +31,43 @@ export function createMemoryQosMetrics(registry = new Registry()) {
   };
 }
 
+export type AllocationMetrics = ReturnType<typeof createAllocationMetrics>;
+
+/** Of the resizes that users ask for. Without a registry nobody reads them. */
+export function createAllocationMetrics(registry = new Registry()) {
+  return {
+    requested: registry.counter(
+      'kubelet_container_requested_resizes_total',
+      'Changes of requests and limits of containers that were asked for.',
+      ['resource', 'requirement', 'operation'],
+    ),
+    pending: registry.gauge('kubelet_pod_pending_resizes', 'Pods whose resize waits, by reason.', [
+      'reason',
+      'priority_bucket',
+    ]),
+    inProgress: registry.gauge(
+      'kubelet_pod_in_progress_resizes',
+      'Pods whose resize was accepted and is being made real.',
+    ),
+    infeasible: registry.counter(
+      'kubelet_pod_infeasible_resizes_total',
+      'Resizes that this node can never do, by cause.',
+      ['reason_detail'],
+    ),
+    deferredAccepted: registry.counter(
+      'kubelet_pod_deferred_accepted_resizes_total',
+      'Resizes that were accepted after they had waited, by what had them tried again.',
+      ['retry_trigger'],
+    ),
+    deferredDuration: registry.histogram(
+      'kubelet_pod_deferred_resize_duration_seconds',
+      'How long resizes waited for room, by how the wait ended.',
+      ['resolution', 'priority_bucket'],
+      [5, 10, 15, 20, 30, 45, 60, 90, 120, 150, 180, 300, 600, 1200, 1800, 3600],
+    ),
+  };
+}
+
 export type EvictionMetrics = ReturnType<typeof createEvictionMetrics>;
 
 /** Without a registry nobody reads them. */

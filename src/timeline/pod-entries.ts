@@ -13,6 +13,14 @@ type RecordedProbeResult = 'success' | 'failure' | 'unknown';
 export interface PodEntries {
   /** The pod was admitted. */
   'pod.admit': NoData;
+  /** The pod was given resources, at its admission or by a resize: then `before` is what it had. */
+  'pod.allocated': { given: string; before?: string };
+  /** What the pod asks for was accepted, but could not be recorded. */
+  'pod.allocate': NoData;
+  /** The resize of the pod waits, or is impossible here; `cause` is the reason of whoever refused it. */
+  'pod.resizeWaits': { reason: 'Deferred' | 'Infeasible'; cause: string; asked: string; given: string };
+  /** The resize of the pod does not wait any more. */
+  'pod.resizeSettled': { resolution: 'accepted' | 'reverted' | 'terminated' };
   /** The pod is not configured any more, but is not stopped until all sources are ready. */
   'pod.remove': NoData;
   /** The pod waits for another static pod of its name. */

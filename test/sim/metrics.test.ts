@@ -24,6 +24,7 @@ const everyKubelet = `
   kubelet_active_pods gauge static
   kubelet_admission_rejections_total counter reason
   kubelet_cgroup_version gauge
+  kubelet_container_requested_resizes_total counter resource requirement operation
   kubelet_containers_per_pod_count histogram
   kubelet_cri_losing_support gauge version
   kubelet_desired_pods gauge static
@@ -48,6 +49,11 @@ const everyKubelet = `
   kubelet_pleg_pod_relist_duration_seconds histogram
   kubelet_pleg_relist_duration_seconds histogram
   kubelet_pleg_relist_interval_seconds histogram
+  kubelet_pod_deferred_accepted_resizes_total counter retry_trigger
+  kubelet_pod_deferred_resize_duration_seconds histogram resolution priority_bucket
+  kubelet_pod_in_progress_resizes gauge
+  kubelet_pod_infeasible_resizes_total counter reason_detail
+  kubelet_pod_pending_resizes gauge reason priority_bucket
   kubelet_pod_level_resources_admission_total counter config_mode qos_class
   kubelet_pod_resize_duration_milliseconds histogram success
   kubelet_pod_start_duration_seconds histogram

@@ -151,6 +151,10 @@ export class Outside {
     return this.#host.files.writeFile(path, text);
   }
 
+  remove(path: string): Promise<void> {
+    return this.#host.files.unlink(path);
+  }
+
   pods(): Promise<readonly string[]> {
     return this.names(`${rootDir}/pods`);
   }

@@ -1,6 +1,6 @@
 /** Whether a pod may run on this node: handlers asked in order, the first refusal counts. */
 import { errorText, isCancelled } from '../../async/index.js';
-import { isCriticalPod, type Pod } from '../../kube/index.js';
+import { isCriticalPod, type Pod, type Quantity } from '../../kube/index.js';
 
 export type Admission = { readonly admit: true } | AdmissionRefusal;
 
@@ -30,6 +30,8 @@ export interface AdmissionAttempt {
   /** The active pods without the one in question, with the resources that they were given. */
   readonly others: readonly Pod[];
   readonly operation: AdmissionOperation;
+  /** What another pod counts for; by default what it requests. */
+  readonly requestsOf?: (other: Pod) => ReadonlyMap<string, Quantity>;
 }
 
 export interface AdmissionHandler {

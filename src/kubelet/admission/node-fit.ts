@@ -5,7 +5,6 @@ import {
   isStaticPod,
   matchesNodeAffinity,
   type Node,
-  type Pod,
   parseQuantity,
   podRequests,
   type Quantity,
@@ -25,10 +24,10 @@ type NodeNow = () => Node | undefined;
 export function enoughResources(nodeNow: NodeNow): AdmissionRule {
   return {
     name: 'resources',
-    admit({ pod, others }) {
+    admit({ pod, others, requestsOf = podRequests }) {
       const allocatable = nodeNow()?.status?.allocatable;
       if (allocatable === undefined) return admitted;
-      return refusedFor(shortagesOf(podRequests(pod), others, allocatable));
+      return refusedFor(shortagesOf(podRequests(pod), others.map(requestsOf), allocatable));
     },
   };
 }
@@ -91,7 +90,7 @@ const firstResources = ['cpu', 'memory', 'ephemeral-storage'];
 
 function shortagesOf(
   requests: ReadonlyMap<string, Quantity>,
-  others: readonly Pod[],
+  others: readonly ReadonlyMap<string, Quantity>[],
   allocatable: ResourceList,
 ): readonly Shortage[] {
   const wanted = [...requests]
@@ -100,7 +99,7 @@ function shortagesOf(
   if (wanted.length === 0) return [];
   const used = new Map<string, Quantity>();
   for (const other of others) {
-    for (const [resource, amount] of podRequests(other)) {
+    for (const [resource, amount] of other) {
       used.set(resource, addQuantities(used.get(resource) ?? zeroQuantity, amount));
     }
   }

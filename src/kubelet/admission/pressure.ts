@@ -18,9 +18,10 @@ export interface PressureNow {
 export function withoutPressure(now: PressureNow): AdmissionRule {
   return {
     name: 'pressure',
-    admit({ pod }) {
+    admit({ pod, operation }) {
       const conditions = now.conditions();
-      if (conditions.length === 0 || isCriticalPod(pod) || now.runsHere(pod.metadata.uid)) return admitted;
+      if (conditions.length === 0 || isCriticalPod(pod)) return admitted;
+      if (operation === 'add' && now.runsHere(pod.metadata.uid)) return admitted;
       const isMemoryAlone = conditions.length === 1 && conditions[0] === 'MemoryPressure';
       if (isMemoryAlone) {
         const tolerates = toleratesTaint(pod.spec.tolerations ?? [], memoryPressureTaint);

@@ -15,8 +15,6 @@ export class ManagerStartFailure extends Error {
 export interface KubeletManagers {
   /** Tells of processes that the kernel killed for want of memory. Before the runtime is needed. */
   readonly oomWatcher?: StartManager;
-  /** What pods were allotted. Before volumes. */
-  readonly allocationManager?: StartManager;
   /** The chains that others find packet rules of the node by. Beside the first check of the runtime. */
   readonly packetRules?: StartManager;
   /** These need the runtime: they are started once, in this order, when it has first said that it is ready. */

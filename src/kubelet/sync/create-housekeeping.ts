@@ -5,6 +5,7 @@ import type { ReasonCache, StatusManager } from '../../pods/status/index.js';
 import type { PodWorkers } from '../../pods/workers/index.js';
 import type { RuntimeManager } from '../../runtime-manager/index.js';
 import type { Pleg } from '../../runtime-manager/pleg/index.js';
+import type { AllocationManager } from '../allocation/allocation-manager.js';
 import type { PodVolumes } from '../ports.js';
 import type { Probes } from '../rooms/create-probes.js';
 import type { KubeletSettings } from '../settings.js';
@@ -24,6 +25,7 @@ export interface HousekeepingRooms extends Pick<OrphanCleanupOptions, 'actuated'
   readonly runtime: Pick<RuntimeManager, 'listPods' | 'collectBackoff' | 'podsWait'>;
   readonly volumes: Pick<PodVolumes, 'exist' | 'podsChanged'>;
   readonly probes: Pick<Probes, 'keepOnly'>;
+  readonly allocation: Pick<AllocationManager, 'keepOnly'>;
   readonly directories: Pick<PodDirectories, 'keepOnly'>;
   readonly handlers: Pick<PodHandlers, 'waiting'>;
 }
@@ -61,6 +63,7 @@ export function createHousekeeping(
     forgetOthers: (present) => {
       timeline.boundGone(present);
       reasons.keepOnly(present);
+      rooms.allocation.keepOnly((uid) => present.has(uid));
     },
     metrics,
     cgroups,

@@ -16,7 +16,7 @@ import {
   type PodStatusGeneratorOptions,
   podCgroupReader,
 } from './pod-status-generator.js';
-import { KubeletPodSyncer } from './pod-syncer.js';
+import { KubeletPodSyncer, type PodAllocation } from './pod-syncer.js';
 
 export interface PodSyncerRooms {
   readonly runtime: RuntimeManager;
@@ -29,6 +29,7 @@ export interface PodSyncerRooms {
   readonly probes: Pick<Probes, 'view' | 'workers'>;
   readonly users: Pick<UserNamespaces, 'release'> | undefined;
   readonly actuated: PodStatusGeneratorOptions['actuated'];
+  readonly allocation: PodAllocation & Required<Pick<PodStatusGeneratorOptions, 'resizeConditions'>>;
   readonly directories: Pick<PodDirectories, 'make'>;
   readonly deadContainers: Pick<DeadContainers, 'removeUnneeded'>;
   readonly states: Pick<WorkerStates, 'isTerminationRequested'>;
@@ -69,11 +70,13 @@ export function createPodSyncer(
       supportsRecursiveReadOnly: (handler) => check.supports(handler, 'recursiveReadOnlyMounts'),
       actuated: rooms.actuated,
       podCgroup: podCgroupReader(cgroups?.bounds),
+      resizeConditions: rooms.allocation.resizeConditions,
       node: settings.node,
       nodeIps: settings.nodeIps,
       showsStopSignals: settings.gates.enabled('ContainerStopSignals'),
     }),
     reasons,
+    allocation: rooms.allocation,
     volumes,
     networkError: () => check.networkError,
     releaseUserNamespace: users && ((uid) => users.release(uid)),

@@ -1,22 +1,16 @@
 /** What each kind of change in the desired pods leads to: admission, and work for the pod's worker. */
 
-import type { Clock } from '../../async/index.js';
+import type { Clock, Gate } from '../../async/index.js';
 import { isMirrorPod, isTerminalPhase, type Pod, type PodStatus, qosClass } from '../../kube/index.js';
 import type { ConfigUpdate, PodConfig, PodManager } from '../../pods/desired/index.js';
 import { needsReadinessReconcile, rejectedStatus } from '../../pods/status/index.js';
 import type { PodWorkers } from '../../pods/workers/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { filterActive } from '../admission/active-pods.js';
-import {
-  type Admission,
-  type AdmissionHandler,
-  admit,
-  admitted,
-  rejectionLabel,
-  type Shortage,
-} from '../admission/admission.js';
+import { type Admission, rejectionLabel, type Shortage } from '../admission/admission.js';
 import type { MadeRoom } from '../admission/preempt.js';
 import { resourceMode } from '../admission/resource-mode.js';
+import type { AllocationManager } from '../allocation/allocation-manager.js';
 import type { KubeletMetrics } from '../metrics.js';
 
 export interface PodHandlersOptions {
@@ -29,7 +23,13 @@ export interface PodHandlersOptions {
     get(uid: string): PodStatus | undefined;
     set(pod: Pod, status: PodStatus): void;
   };
-  readonly admission: readonly AdmissionHandler[];
+  /** Who admits pods, and knows what each was given. */
+  readonly allocation: Pick<
+    AllocationManager,
+    'recall' | 'isFromBefore' | 'admitNew' | 'give' | 'added' | 'updated' | 'removed'
+  >;
+  /** One decision at a time, so that no two are about the same room. */
+  readonly turns: Gate;
   readonly metrics: Pick<KubeletMetrics, 'rejections' | 'podLevelAdmissions'>;
   /** Ends pods so that a critical one fits. */
   readonly makeRoom: (pod: Pod, active: readonly Pod[], shortages: readonly Shortage[]) => Promise<MadeRoom>;
@@ -71,58 +71,74 @@ export class PodHandlers {
     return this.#waiting;
   }
 
+  /** Pods from before the start come first: they have their place on the node already. */
   additions(added: readonly Pod[]): Promise<void> | undefined {
-    return this.#addAll([...added].sort(byCreation), this.#options.clock.monotonic());
+    const { allocation, clock } = this.#options;
+    const byAge = [...added].sort(byCreation);
+    const isOld = (pod: Pod): boolean => allocation.isFromBefore(pod);
+    const inOrder = [...byAge.filter(isOld), ...byAge.filter((pod) => !isOld(pod))];
+    const adding = this.#addAll(inOrder, clock.monotonic());
+    if (adding !== undefined) return adding.then(() => allocation.added(inOrder));
+    allocation.added(inOrder);
+    return undefined;
   }
 
   #addAll(added: readonly Pod[], startMs: number): Promise<void> | undefined {
     for (const [index, pod] of added.entries()) {
-      const room = this.#add(pod, startMs);
-      if (room !== undefined) return room.then(() => this.#addAll(added.slice(index + 1), startMs));
+      const later = this.#addInTurn(pod, startMs);
+      if (later !== undefined) return later.then(() => this.#addAll(added.slice(index + 1), startMs));
     }
     return undefined;
   }
 
+  #addInTurn(pod: Pod, startMs: number): Promise<void> | undefined {
+    const { turns } = this.#options;
+    if (turns.inside > 0) return turns.run(async () => this.#add(pod, startMs));
+    const later = this.#add(pod, startMs);
+    return later && turns.run(() => later);
+  }
+
   #add(pod: Pod, startMs: number): Promise<void> | undefined {
-    const { pods, workers } = this.#options;
+    const { pods, workers, allocation } = this.#options;
     pods.upsert(pod);
     if (isMirrorPod(pod)) {
       this.#updateThroughMirror(pod, pod, startMs);
       return undefined;
     }
     const { uid } = pod.metadata;
-    const isOver = workers.isTerminationRequested(uid) || isTerminalPhase(pod.status?.phase);
-    const active = this.#active();
-    const answer = isOver ? admitted : this.#admit(pod, active);
-    if (answer instanceof Promise) return this.#addLater(pod, answer, active, startMs);
-    if (answer.admit || answer.shortages === undefined) {
-      this.#settle(pod, answer, startMs, isOver);
+    if (workers.isTerminationRequested(uid) || isTerminalPhase(pod.status?.phase)) {
+      this.#handOver(pod, startMs);
       return undefined;
     }
-    return this.#addLater(pod, answer, active, startMs);
-  }
-
-  #admit(pod: Pod, active: readonly Pod[]): Admission | Promise<Admission> {
-    return admit(this.#options.admission, { pod, others: active, operation: 'add' });
+    const asGiven = allocation.recall(pod);
+    const active = this.#active();
+    const answer = allocation.admitNew(asGiven, active);
+    if (answer instanceof Promise || (!answer.admit && answer.shortages !== undefined)) {
+      return this.#addLater(pod, asGiven, answer, active, startMs);
+    }
+    this.#settle(pod, asGiven, answer, startMs);
+    return undefined;
   }
 
   /** For a pod that is judged over time; where others make room for it, it is judged again as if they were gone. */
   async #addLater(
     pod: Pod,
+    asGiven: Pod,
     first: Admission | Promise<Admission>,
     active: readonly Pod[],
     startMs: number,
   ): Promise<void> {
+    const { allocation, makeRoom } = this.#options;
     const { uid } = pod.metadata;
     this.#waiting.add(uid);
     try {
       const answer = await first;
-      if (answer.admit || answer.shortages === undefined) return this.#settle(pod, answer, startMs);
-      const made = await this.#options.makeRoom(pod, active, answer.shortages);
-      if (made.kind === 'refused') return this.#settle(pod, made.refusal, startMs);
+      if (answer.admit || answer.shortages === undefined) return this.#settle(pod, asGiven, answer, startMs);
+      const made = await makeRoom(asGiven, active, answer.shortages);
+      if (made.kind === 'refused') return this.#settle(pod, asGiven, made.refusal, startMs);
       const ended = new Set(made.ended.map(({ metadata }) => metadata.uid));
       const left = this.#active().filter(({ metadata }) => !ended.has(metadata.uid));
-      this.#settle(pod, await this.#admit(pod, left), startMs);
+      this.#settle(pod, asGiven, await allocation.admitNew(asGiven, left), startMs);
     } finally {
       this.#waiting.delete(uid);
     }
@@ -134,25 +150,30 @@ export class PodHandlers {
   }
 
   updates(updated: readonly Pod[]): void {
-    const { pods, workers, clock } = this.#options;
+    const { pods, workers, allocation, clock } = this.#options;
     const startMs = clock.monotonic();
     for (const given of updated) {
+      const before = pods.byUid(given.metadata.uid);
       pods.upsert(given);
-      const { pod, mirror } = pods.podAndMirror(given);
-      if (pod === undefined) continue;
+      const { pod, mirror, wasMirror } = pods.podAndMirror(given);
+      if (pod === undefined || this.#isRefused(pod)) continue;
+      if (!wasMirror) allocation.updated(before, pod);
       workers.update({ type: 'update', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
     }
   }
 
   removals(removed: readonly Pod[]): void {
-    const { pods, workers, config, timeline, clock } = this.#options;
+    const { pods, workers, config, timeline, clock, allocation } = this.#options;
     const startMs = clock.monotonic();
     for (const pod of removed) {
       pods.remove(pod);
       if (isMirrorPod(pod)) {
         // Without the one that is gone, so that a new one is made at once.
         this.#updateThroughMirror(pod, pods.mirrorOf(pod), startMs);
-      } else if (config.allSourcesReady) {
+        continue;
+      }
+      allocation.removed(pod.metadata.uid);
+      if (config.allSourcesReady) {
         workers.update({ type: 'kill', pod, startMs });
       } else {
         timeline.record({
@@ -198,28 +219,38 @@ export class PodHandlers {
     onMirror?.(pod);
   }
 
-  /** Hands an admitted pod to its worker; a refused one has failed. */
-  #settle(pod: Pod, answer: Admission, startMs: number, isOver = false): void {
-    const { pods, workers, statuses, timeline, metrics } = this.#options;
+  /** A pod that was refused has no worker, and a change of it makes none. */
+  #isRefused({ metadata: { uid } }: Pod): boolean {
+    const { workers, statuses } = this.#options;
+    return workers.stateOf(uid) === undefined && statuses.get(uid)?.phase === 'Failed';
+  }
+
+  /** Gives an admitted pod what it was judged by, and hands it to its worker; a refused one has failed. */
+  #settle(pod: Pod, asGiven: Pod, answer: Admission, startMs: number): void {
+    const { statuses, timeline, metrics, allocation } = this.#options;
     if (!answer.admit) {
       timeline.event(podRef(pod), 'Warning', answer.reason, answer.message);
       statuses.set(pod, rejectedStatus(pod, answer.reason, answer.message));
       metrics.rejections.inc({ reason: rejectionLabel(answer.reason) });
       return;
     }
-    if (!isOver) {
-      metrics.podLevelAdmissions.inc({
-        config_mode: resourceMode(pod),
-        qos_class: qosClass(pod).toLowerCase(),
-      });
-      timeline.record({
-        kind: 'decision',
-        what: 'pod.admit',
-        message: 'pod is admitted',
-        pod: podRef(pod),
-        level: 'debug',
-      });
-    }
+    metrics.podLevelAdmissions.inc({
+      config_mode: resourceMode(pod),
+      qos_class: qosClass(pod).toLowerCase(),
+    });
+    timeline.record({
+      kind: 'decision',
+      what: 'pod.admit',
+      message: 'pod is admitted',
+      pod: podRef(pod),
+      level: 'debug',
+    });
+    allocation.give(asGiven);
+    this.#handOver(pod, startMs);
+  }
+
+  #handOver(pod: Pod, startMs: number): void {
+    const { pods, workers } = this.#options;
     const mirror = pods.mirrorOf(pod);
     workers.update({ type: 'create', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
   }

@@ -5,6 +5,7 @@ import {
   milliCpuOfShares,
   type Node,
   type Pod,
+  type PodCondition,
   type PodStatus,
   type ResourceRequirements,
 } from '../../kube/index.js';
@@ -31,6 +32,8 @@ export interface PodStatusGeneratorOptions {
   readonly actuated: { requirements(podUid: string, container: string): ResourceRequirements | undefined };
   /** What the pod's cgroup has; undefined where it cannot be read. */
   readonly podCgroup?: ((pod: Pod) => PodCgroupResources | undefined) | undefined;
+  /** Whether the resize of a pod waits, and whether it is under way. */
+  readonly resizeConditions?: (podUid: string) => readonly PodCondition[];
   readonly node: () => Node | undefined;
   readonly nodeIps: readonly string[] | undefined;
   readonly showsStopSignals: boolean;
@@ -57,6 +60,7 @@ export function createPodStatusGenerator(options: PodStatusGeneratorOptions): Ge
       supportsRecursiveReadOnly:
         handler === undefined ? undefined : options.supportsRecursiveReadOnly(handler),
       showsStopSignals,
+      resizeConditions: options.resizeConditions?.(uid),
       actuatedResources: (container) => actuated.requirements(uid, container),
       // Before the API shows the pod Running, its status has what was asked for.
       podCgroup: pod.status?.phase === 'Running' ? options.podCgroup?.(pod) : undefined,

@@ -44,6 +44,16 @@ const preparationPatienceMs = 3_000;
 /** What the syncer needs of the runtime manager. */
 export type SyncerRuntime = Pick<RuntimeManager, 'syncPod' | 'killPod' | 'podStatus'>;
 
+/** What pods are given, as far as a sync has to do with it. */
+export interface PodAllocation {
+  /** Tells how far the resize of a pod has come. */
+  syncBegins(pod: Pod, observed: ObservedPodStatus): void;
+  /** What the pod was given could not be made real. */
+  resizeFailed(pod: Pod, message: string): void;
+  /** Resolves once what pods were given is on disk. */
+  written(): Promise<void>;
+}
+
 export interface KubeletPodSyncerOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
@@ -77,6 +87,8 @@ export interface KubeletPodSyncerOptions {
   readonly releaseUserNamespace?: ((uid: string) => Promise<void>) | undefined;
   readonly mirrors?: MirrorPods;
   readonly probes?: PodProbes;
+  /** Absent: pods have what they ask for. */
+  readonly allocation?: PodAllocation;
 }
 
 export class KubeletPodSyncer implements PodSyncer {
@@ -97,6 +109,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const { statuses, networkError } = this.#options;
     const uid = pod.metadata.uid;
     if (type === 'create') this.#measureSinceSeen(pod, 'workerStart');
+    this.#options.allocation?.syncBegins(pod, observed);
 
     const status = this.#options.generateStatus(pod, observed, false);
     if (status.reason === deadlineExceededReason && statuses.get(uid)?.reason !== deadlineExceededReason) {
@@ -144,6 +157,8 @@ export class KubeletPodSyncer implements PodSyncer {
     turn?.stay();
     probes?.add(pod);
 
+    // After a crash, what runs must be known to have been admitted.
+    await this.#options.allocation?.written();
     const withIps = status.podIPs === undefined ? observed : withPodIps(observed, status);
     const result = await runtime.syncPod(pod, withIps, {
       restartingAllContainers: hasTrueCondition(status.conditions, 'AllContainersRestarting'),
@@ -152,6 +167,8 @@ export class KubeletPodSyncer implements PodSyncer {
       signal,
     });
     reasons.update(uid, result.steps);
+    const resize = result.steps.find(({ action }) => action === 'ResizePodInPlace');
+    if (resize?.failure !== undefined) this.#options.allocation?.resizeFailed(pod, resize.failure.message);
     const failure = syncError(result);
     if (failure !== undefined) {
       if (result.steps.length > 0) requestRelist(uid);

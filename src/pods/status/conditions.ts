@@ -4,6 +4,7 @@ import {
   type ContainerStatus,
   couldRestartAllContainers,
   isSidecar,
+  isTerminalPhase,
   type Pod,
   type PodCondition,
   type PodPhase,
@@ -30,7 +31,7 @@ export interface ConditionsInput {
 export function podConditions(input: ConditionsInput): PodCondition[] {
   const { pod, observed, old, phase, statuses } = input;
   let conditions = (pod.status?.conditions ?? []).filter(({ type }) => !ownedConditionTypes.has(type));
-  if (!input.podIsTerminal) conditions.push(...(input.resizeConditions ?? []));
+  if (!input.podIsTerminal && !isTerminalPhase(phase)) conditions.push(...(input.resizeConditions ?? []));
   const disruption = findCondition(old.conditions, 'DisruptionTarget');
   if (disruption !== undefined) conditions = withCondition(conditions, disruption);
   conditions.push(

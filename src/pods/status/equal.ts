@@ -9,7 +9,7 @@ export const foreignFields: readonly string[] = [
   'nodeAllocatableResourceClaimStatuses',
 ];
 
-/** Compares normalised statuses; ignores times and generations of conditions, and what others write. */
+/** Compares normalised statuses; ignores times of conditions, generations of most, and what others write. */
 export function statusEqual(a: PodStatus, b: PodStatus): boolean {
   return conditionsEqual(a.conditions, b.conditions) && semanticEqual(ownFields(a), ownFields(b));
 }
@@ -30,9 +30,15 @@ function conditionsEqual(a: readonly PodCondition[] = [], b: readonly PodConditi
       other !== undefined &&
       other.status === condition.status &&
       (other.reason ?? '') === (condition.reason ?? '') &&
-      (other.message ?? '') === (condition.message ?? '')
+      (other.message ?? '') === (condition.message ?? '') &&
+      (!isAboutResize(condition) || other.observedGeneration === condition.observedGeneration)
     );
   });
+}
+
+/** Which of two specs a resize is about is told by nothing but the generation. */
+function isAboutResize({ type }: PodCondition): boolean {
+  return type === 'PodResizePending' || type === 'PodResizeInProgress';
 }
 
 function isOurs({ type }: PodCondition): boolean {

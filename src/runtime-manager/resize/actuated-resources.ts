@@ -71,6 +71,10 @@ export class ActuatedResources {
     return { cpu: filled('cpu'), memory: filled('memory') };
   }
 
+  podRequirements(uid: string): ResourceRequirements | undefined {
+    return this.#entries.get(uid)?.PodLevelResources;
+  }
+
   /** The pod-level resources. */
   pod(uid: string): ResourceAmounts {
     return amountsOf(this.#entries.get(uid)?.PodLevelResources);

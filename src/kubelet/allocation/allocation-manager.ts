@@ -1,0 +1,355 @@
+/** Drives what pods are given: admits new pods by it, tries the resizes that wait, and tries them again when room comes. */
+import {
+  type Clock,
+  errorText,
+  type Gate,
+  isCancelled,
+  type TaskGroup,
+  type Timer,
+} from '../../async/index.js';
+import { isTerminalPhase, type Pod, type PodStatus, type Quantity } from '../../kube/index.js';
+import type { PodManager } from '../../pods/desired/index.js';
+import {
+  type AllocatedResources,
+  type AllocationMetrics,
+  differs,
+  effectiveRequests,
+  entryOf,
+  ResizeQueue,
+  type ResizeRules,
+  type ResourcesInForce,
+  requestedChanges,
+  requestsText,
+  resizeInfeasibility,
+  resizeRank,
+} from '../../resources/allocation/index.js';
+import { podRef, type Timeline } from '../../timeline/index.js';
+import {
+  type Admission,
+  type AdmissionAttempt,
+  type AdmissionHandler,
+  type AdmissionOperation,
+  admit,
+  type Shortage,
+} from '../admission/admission.js';
+import type { MadeRoom } from '../admission/preempt.js';
+import type { ResizeStates } from './resize-states.js';
+
+/** What had the resizes that wait tried again. */
+export type RetryTrigger =
+  | 'periodic_retry'
+  | 'pod_updated'
+  | 'pods_added'
+  | 'pods_removed'
+  | 'pod_terminated'
+  | 'pod_resized';
+
+export const retryMs = 180_000;
+export const retryUnreadyMs = 30_000;
+
+export interface AllocationManagerOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly metrics: AllocationMetrics;
+  readonly tasks: TaskGroup;
+  readonly allocated: AllocatedResources;
+  readonly states: ResizeStates;
+  readonly pods: Pick<PodManager, 'byUid'>;
+  /** Pods that may use resources of the node, as they are configured. */
+  readonly active: () => readonly Pod[];
+  readonly admission: readonly AdmissionHandler[];
+  readonly rules: ResizeRules;
+  /** One decision at a time, so that no two are about the same room. */
+  readonly turns: Gate;
+  readonly makeRoom: (pod: Pod, active: readonly Pod[], shortages: readonly Shortage[]) => Promise<MadeRoom>;
+  /** What the runtime was last told of a pod. */
+  readonly inForce: (pod: Pod) => ResourcesInForce;
+  /** What a pod was given before its record was lost; undefined for a pod that never ran here. */
+  readonly reconstruct: (pod: Pod) => Pod | undefined;
+  readonly allSourcesReady: () => boolean;
+  readonly sync: (uids: readonly string[]) => void;
+}
+
+export class AllocationManager {
+  readonly #options: AllocationManagerOptions;
+  readonly #queue = new ResizeQueue();
+  readonly #triggers = new Set<RetryTrigger>();
+  /** What pods counted for when last looked at, while a resize waits for any of it. */
+  readonly #seen = new Map<string, ReadonlyMap<string, Quantity>>();
+  #isTrying = false;
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  constructor(options: AllocationManagerOptions) {
+    this.#options = options;
+  }
+
+  /** The pod with what it was given before this start, or the pod itself. */
+  recall(pod: Pod): Pod {
+    const { allocated, reconstruct } = this.#options;
+    if (allocated.isLost && !allocated.has(pod.metadata.uid)) {
+      const found = reconstruct(pod);
+      if (found !== undefined) allocated.restore(found);
+    }
+    return allocated.allocatedPod(pod);
+  }
+
+  isFromBefore(pod: Pod): boolean {
+    return this.#options.allocated.isFromBefore(pod.metadata.uid);
+  }
+
+  admitNew(pod: Pod, active: readonly Pod[]): Admission | Promise<Admission> {
+    return admit(this.#options.admission, this.#attempt(pod, active, 'add'));
+  }
+
+  /** Records what an admitted pod is given. */
+  give(pod: Pod): void {
+    const { allocated, timeline } = this.#options;
+    allocated.set(pod);
+    timeline.record({
+      kind: 'decision',
+      what: 'pod.allocated',
+      message: 'the pod is given its resources',
+      pod: podRef(pod),
+      data: { given: requestsText(pod) },
+      level: 'debug',
+    });
+  }
+
+  /** After all pods of an update have been admitted or refused. */
+  added(pods: readonly Pod[]): void {
+    const { allocated, states } = this.#options;
+    let isAnyPending = false;
+    for (const pod of pods) {
+      const { uid } = pod.metadata;
+      if (!allocated.has(uid)) continue;
+      const isPending = allocated.differs(pod);
+      states.adopt(pod, isPending);
+      if (!isPending) continue;
+      this.#enqueue(uid);
+      isAnyPending = true;
+    }
+    if (isAnyPending) this.retry('pods_added');
+  }
+
+  updated(before: Pod | undefined, pod: Pod): void {
+    const { allocated, states, metrics } = this.#options;
+    const { uid } = pod.metadata;
+    if (!allocated.has(uid)) return;
+    if (before !== undefined) {
+      for (const change of requestedChanges(before, pod)) metrics.requested.inc({ ...change });
+      if (!differs(pod, entryOf(before))) return;
+    }
+    if (allocated.differs(pod)) {
+      this.#enqueue(uid);
+      this.retry('pod_updated');
+    } else {
+      this.#queue.remove(uid);
+      states.resolved(uid, 'reverted');
+    }
+  }
+
+  removed(uid: string): void {
+    const { allocated, states } = this.#options;
+    this.#queue.remove(uid);
+    this.#seen.delete(uid);
+    states.ended(uid);
+    allocated.remove(uid);
+    this.retry('pods_removed');
+  }
+
+  /** A pod that has ended, or shrunk, leaves room to others. */
+  statusChanged(uid: string, status: PodStatus): void {
+    const { states } = this.#options;
+    if (isTerminalPhase(status.phase)) {
+      this.#queue.remove(uid);
+      states.ended(uid);
+      this.retry('pod_terminated');
+      return;
+    }
+    if (this.#queue.uids.length === 0) return;
+    const before = this.#seen.get(uid);
+    const now = this.#look(uid);
+    if (before !== undefined && now !== undefined && hasShrunk(before, now)) this.retry('pod_resized');
+  }
+
+  /** All that a pod had is released. */
+  finished(): void {
+    this.retry('pod_terminated');
+  }
+
+  keepOnly(isKept: (uid: string) => boolean): void {
+    this.#options.allocated.keepOnly(isKept);
+    this.#options.states.keepOnly(isKept);
+  }
+
+  /** Tries all resizes that wait, in their order. */
+  retry(trigger: RetryTrigger): void {
+    if (this.#queue.uids.length === 0 || this.#isStopped) return;
+    const isReady = this.#options.allSourcesReady();
+    this.#arm(isReady ? retryMs : retryUnreadyMs);
+    if (!isReady) return;
+    this.#triggers.add(trigger);
+    if (this.#isTrying) return;
+    this.#isTrying = true;
+    this.#options.tasks.start('the resizes that wait', async (signal) => {
+      try {
+        await this.#tryAll(signal);
+      } finally {
+        this.#isTrying = false;
+      }
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  #arm(delayMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.setTimer(delayMs, () => this.retry('periodic_retry'));
+  }
+
+  async #tryAll(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const [trigger] = this.#triggers;
+      if (trigger === undefined) return;
+      this.#triggers.delete(trigger);
+      for (const uid of this.#queue.uids) {
+        if (signal.aborted) return;
+        await this.#options.turns.run(() => this.#try(uid, trigger), { signal });
+      }
+      if (this.#queue.uids.length === 0) {
+        this.#timer?.cancel();
+        this.#seen.clear();
+      }
+    }
+  }
+
+  async #try(uid: string, trigger: RetryTrigger): Promise<void> {
+    const { pods, allocated, states, metrics, sync } = this.#options;
+    const pod = pods.byUid(uid);
+    if (pod === undefined || !allocated.has(uid)) return this.#queue.remove(uid);
+    if (!allocated.differs(pod)) {
+      this.#queue.remove(uid);
+      if (states.resolved(uid, 'reverted')) sync([uid]);
+      return;
+    }
+    const before = allocated.allocatedPod(pod);
+    const answer = await this.#judge(pod, before);
+    const current = pods.byUid(uid);
+    // A pod that changed while it was judged is tried again for what it asks now.
+    if (current === undefined || differs(current, entryOf(pod))) return;
+    if (!answer.admit) {
+      const { kind, reason, message } = answer;
+      if (kind === 'Infeasible') this.#queue.remove(uid);
+      states.refused(pod, before, { kind, cause: reason, message });
+      return sync([uid]);
+    }
+    if (!(await this.#grant(pod))) return;
+    this.#queue.remove(uid);
+    if (states.isDeferred(uid)) metrics.deferredAccepted.inc({ retry_trigger: trigger });
+    states.accepted(pod, before);
+    sync([uid]);
+  }
+
+  /** False where it could not be recorded: the pod keeps what it has, and waits on. */
+  async #grant(pod: Pod): Promise<boolean> {
+    const { allocated, timeline } = this.#options;
+    try {
+      await allocated.grant(pod);
+      return allocated.has(pod.metadata.uid);
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      timeline.record({
+        kind: 'problem',
+        what: 'pod.allocate',
+        message: 'the pod is not given other resources yet',
+        because: errorText(error),
+        pod: podRef(pod),
+        level: 'warn',
+        error,
+      });
+      return false;
+    }
+  }
+
+  async #judge(
+    pod: Pod,
+    before: Pod,
+  ): Promise<
+    | { readonly admit: true }
+    | {
+        readonly admit: false;
+        readonly kind: 'Deferred' | 'Infeasible';
+        readonly reason: string;
+        readonly message: string;
+      }
+  > {
+    const { rules, metrics, admission, makeRoom } = this.#options;
+    const infeasible = resizeInfeasibility(pod, before, rules);
+    if (infeasible !== undefined) {
+      metrics.infeasible.inc({ reason_detail: infeasible.detail });
+      return { admit: false, kind: 'Infeasible', reason: 'Infeasible', message: infeasible.message };
+    }
+    const attempt = this.#attempt(pod, this.#options.active(), 'resize');
+    let answer = await admit(admission, attempt);
+    if (!answer.admit && answer.shortages !== undefined) {
+      const made = await makeRoom(pod, attempt.others, answer.shortages);
+      if (made.kind === 'refused') answer = made.refusal;
+      else {
+        const ended = new Set(made.ended.map(({ metadata }) => metadata.uid));
+        const left = this.#options.active().filter(({ metadata }) => !ended.has(metadata.uid));
+        answer = await admit(admission, this.#attempt(pod, left, 'resize'));
+      }
+    }
+    return answer.admit ? answer : { kind: 'Deferred', ...answer };
+  }
+
+  /**
+   * A pod from before this start is judged among those from before, by what they were given: it had its place beside them
+   * already, and no newcomer takes it away.
+   */
+  #attempt(pod: Pod, active: readonly Pod[], operation: AdmissionOperation): AdmissionAttempt {
+    const { allocated } = this.#options;
+    const { uid } = pod.metadata;
+    const isOld = operation === 'add' && allocated.isFromBefore(uid);
+    const others = active
+      .filter(({ metadata }) => metadata.uid !== uid && allocated.has(metadata.uid))
+      .filter(({ metadata }) => !isOld || allocated.isFromBefore(metadata.uid))
+      .map((other) => allocated.allocatedPod(other));
+    if (isOld) return { pod, others, operation };
+    return { pod, others, operation, requestsOf: (other) => this.#requestsOf(other) };
+  }
+
+  #requestsOf(allocatedPod: Pod): ReadonlyMap<string, Quantity> {
+    return effectiveRequests(allocatedPod, this.#options.inForce(allocatedPod));
+  }
+
+  #enqueue(uid: string): void {
+    const { pods, allocated, states } = this.#options;
+    this.#queue.add(uid, (one) => {
+      const pod = pods.byUid(one);
+      return pod === undefined
+        ? { frees: true, priority: 0, isGuaranteed: false, pendingSinceMs: undefined }
+        : resizeRank(pod, allocated.allocatedPod(pod), states.pendingSinceMs(one));
+    });
+    for (const { metadata } of this.#options.active()) {
+      if (!this.#seen.has(metadata.uid)) this.#look(metadata.uid);
+    }
+  }
+
+  #look(uid: string): ReadonlyMap<string, Quantity> | undefined {
+    const { pods, allocated } = this.#options;
+    const pod = pods.byUid(uid);
+    if (pod === undefined || !allocated.has(uid)) return undefined;
+    const now = this.#requestsOf(allocated.allocatedPod(pod));
+    this.#seen.set(uid, now);
+    return now;
+  }
+}
+
+function hasShrunk(before: ReadonlyMap<string, Quantity>, now: ReadonlyMap<string, Quantity>): boolean {
+  return ['cpu', 'memory'].some((name) => (now.get(name)?.nanos ?? 0n) < (before.get(name)?.nanos ?? 0n));
+}

@@ -1,0 +1,134 @@
+/** The store of what pods were given: it survives restarts, and nothing is in force before it is on disk. */
+import { join } from 'node:path';
+import { errorText } from '../../async/index.js';
+import { type DurableFiles, DurableState } from '../../host/index.js';
+import {
+  formatResourceCheckpoint,
+  type Pod,
+  type PodResourceEntry,
+  parseResourceCheckpoint,
+} from '../../kube/index.js';
+import { differs, entryOf, withEntry } from './allocated-pod.js';
+
+export interface AllocatedResourcesOptions {
+  /** Absent: nothing survives a restart. */
+  readonly checkpoint?: { readonly rootDir: string; readonly store: DurableFiles } | undefined;
+}
+
+export const allocatedPodsName = 'allocated_pods_state';
+
+export class AllocatedResources {
+  readonly #options: AllocatedResourcesOptions;
+  readonly #file: DurableState | undefined;
+  readonly #entries = new Map<string, PodResourceEntry>();
+  /** Granted, but not on disk yet; part of what is written. */
+  readonly #grants = new Map<string, PodResourceEntry>();
+  readonly #fromBefore = new Set<string>();
+  #isLost = false;
+
+  constructor(options: AllocatedResourcesOptions) {
+    this.#options = options;
+    const { checkpoint } = options;
+    if (checkpoint === undefined) return;
+    this.#file = new DurableState(checkpoint.store, join(checkpoint.rootDir, allocatedPodsName), () =>
+      formatResourceCheckpoint(new Map([...this.#entries, ...this.#grants])),
+    );
+  }
+
+  async start(): Promise<void> {
+    const { checkpoint } = this.#options;
+    if (checkpoint === undefined) return;
+    const path = join(checkpoint.rootDir, allocatedPodsName);
+    const found = await checkpoint.store.read(path, parseResourceCheckpoint);
+    this.#isLost = found.kind !== 'found';
+    if (found.kind !== 'found') return;
+    for (const [uid, entry] of found.value) {
+      this.#entries.set(uid, entry);
+      this.#fromBefore.add(uid);
+    }
+  }
+
+  /** Whether the start found no record: pods that run may have been given something all the same. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  has(uid: string): boolean {
+    return this.#entries.has(uid);
+  }
+
+  /** Whether the pod was given its resources before this start. */
+  isFromBefore(uid: string): boolean {
+    return this.#fromBefore.has(uid) && this.#entries.has(uid);
+  }
+
+  /** The pod with what it was given; the pod itself where nothing is recorded. */
+  allocatedPod(pod: Pod): Pod {
+    return withEntry(pod, this.#entries.get(pod.metadata.uid));
+  }
+
+  /** Whether the pod asks for anything else than it was given. */
+  differs(pod: Pod): boolean {
+    const entry = this.#entries.get(pod.metadata.uid);
+    return entry !== undefined && differs(pod, entry);
+  }
+
+  /** Gives a pod all that it asks for; `written` tells when that is on disk. */
+  set(pod: Pod): void {
+    const { uid } = pod.metadata;
+    const known = this.#entries.get(uid);
+    if (known !== undefined && !differs(pod, known)) return;
+    this.#entries.set(uid, entryOf(pod));
+    this.#file?.changed();
+  }
+
+  /** For a pod that ran before its record was lost. */
+  restore(pod: Pod): void {
+    this.set(pod);
+    this.#fromBefore.add(pod.metadata.uid);
+  }
+
+  /** Gives a pod other resources. They are in force once they are on disk; if they cannot be written, they never are. */
+  async grant(pod: Pod): Promise<void> {
+    const { uid } = pod.metadata;
+    const entry = entryOf(pod);
+    this.#grants.set(uid, entry);
+    this.#file?.changed();
+    try {
+      await this.written();
+      // A pod that was removed meanwhile gets nothing any more.
+      if (this.#grants.get(uid) === entry && this.#entries.has(uid)) this.#entries.set(uid, entry);
+    } catch (error) {
+      this.#file?.changed();
+      throw error;
+    } finally {
+      if (this.#grants.get(uid) === entry) this.#grants.delete(uid);
+    }
+  }
+
+  /** Does not write the file for that alone. */
+  remove(uid: string): void {
+    this.#entries.delete(uid);
+    this.#grants.delete(uid);
+    this.#fromBefore.delete(uid);
+  }
+
+  /** Forgets all other pods. */
+  keepOnly(isKept: (uid: string) => boolean): void {
+    for (const uid of this.#entries.keys()) if (!isKept(uid)) this.remove(uid);
+  }
+
+  /** Resolves once all that was given so far is on disk; fails if it cannot be written. */
+  async written(): Promise<void> {
+    try {
+      await this.#file?.written();
+    } catch (error) {
+      throw new Error(`could not record allocated resources: ${errorText(error)}`, { cause: error });
+    }
+  }
+
+  /** Resolves when everything is written, or cannot be. */
+  async stop(): Promise<void> {
+    await this.#file?.stop();
+  }
+}

@@ -1,0 +1,306 @@
+import { describe, expect, it } from 'vitest';
+import type { Container, Pod, PodCondition, PodSpec, ResourceRequirements } from '../../kube/index.js';
+import { differs, entryOf, withEntry } from './allocated-pod.js';
+import { effectiveRequests } from './effective-requests.js';
+import { type ResizeRules, resizeInfeasibility } from './feasibility.js';
+import { failedCondition, inProgressCondition, isNewPending, pendingCondition } from './resize-conditions.js';
+import { requestedChanges, requestsText, resizeText } from './resize-events.js';
+import { ResizeQueue, type ResizeRank, resizeRank } from './resize-queue.js';
+
+const container = (name: string, resources?: ResourceRequirements, more: Partial<Container> = {}) => ({
+  name,
+  image: 'i',
+  ...(resources === undefined ? {} : { resources }),
+  ...more,
+});
+const pod = (containers: Container[], spec: Partial<PodSpec> = {}): Pod => ({
+  metadata: { uid: 'u', name: 'p', namespace: 'default', generation: 3 },
+  spec: { containers, ...spec },
+});
+const requests = (cpu: string): ResourceRequirements => ({ requests: { cpu } });
+const both = (cpu: string, memory: string): ResourceRequirements => ({
+  requests: { cpu, memory },
+  limits: { cpu, memory },
+});
+
+describe('what a pod was given', () => {
+  it.each<[string, Pod, Pod, boolean]>([
+    ['the same', pod([container('a', requests('1'))]), pod([container('a', requests('1'))]), false],
+    [
+      'the same in other words',
+      pod([container('a', requests('1000m'))]),
+      pod([container('a', requests('1'))]),
+      false,
+    ],
+    ['no resources and empty ones', pod([container('a', {})]), pod([container('a')]), false],
+    ['more cpu', pod([container('a', requests('2'))]), pod([container('a', requests('1'))]), true],
+    ['zero is not nothing', pod([container('a', requests('0'))]), pod([container('a')]), true],
+    [
+      'other huge pages',
+      pod([container('a', { limits: { 'hugepages-2Mi': '2Mi' } })]),
+      pod([container('a', { limits: { 'hugepages-2Mi': '4Mi' } })]),
+      true,
+    ],
+    [
+      'an init container',
+      pod([container('a')], { initContainers: [container('i', requests('2'))] }),
+      pod([container('a')], { initContainers: [container('i', requests('1'))] }),
+      true,
+    ],
+    ['the pod itself', pod([container('a')], { resources: requests('2') }), pod([container('a')]), true],
+    ['other than resources', pod([container('a', {}, { image: 'j' })]), pod([container('a')]), false],
+  ])('%s', (_rule, desired, given, expected) => {
+    const entry = entryOf(given);
+    expect(differs(desired, entry)).toBe(expected);
+    const seen = withEntry(desired, entry);
+    expect(differs(seen, entry)).toBe(false);
+    if (!expected) expect(seen).toBe(desired);
+  });
+
+  it('replaces pod-level resources even by nothing, and leaves unknown containers alone', () => {
+    const desired = pod([container('a', requests('2')), container('new', requests('3'))], {
+      resources: requests('9'),
+    });
+    const seen = withEntry(desired, { ContainerResources: { a: requests('1') } });
+    expect(seen.spec).toEqual({
+      containers: [container('a', requests('1')), container('new', requests('3'))],
+    });
+  });
+
+  it('counts for what is still in force while it shrinks', () => {
+    const shrunk = pod([container('a', requests('1')), container('b', requests('1'))], {
+      initContainers: [container('done', requests('1'))],
+    });
+    const inForce: Record<string, ResourceRequirements> = { a: requests('2'), b: requests('500m') };
+    const counted = effectiveRequests(shrunk, { container: (name) => inForce[name], pod: undefined });
+    expect(counted.get('cpu')?.nanos).toBe(2_500_000_000n);
+    const grown = effectiveRequests(shrunk, { container: () => requests('500m'), pod: undefined });
+    expect(grown.get('cpu')?.nanos).toBe(2_000_000_000n);
+    const whole = pod([container('a')], { resources: requests('1') });
+    const before = effectiveRequests(whole, { container: () => undefined, pod: requests('3') });
+    expect(before.get('cpu')?.nanos).toBe(3_000_000_000n);
+  });
+});
+
+describe('what can never be done', () => {
+  const all: ResizeRules = {
+    resizes: true,
+    resizesPodLevel: true,
+    swaps: false,
+    pinsCpus: false,
+    pinsMemory: false,
+  };
+  const guaranteed = (cpu: string, memory: string): Pod => pod([container('a', both(cpu, memory))]);
+  const memory = (request: string, more: Partial<Container> = {}): Pod =>
+    pod([container('a', { requests: { memory: request }, limits: { memory: '1Gi' } }, more)]);
+  const restarts = { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] };
+  it.each<[string, Partial<ResizeRules>, Pod, Pod, string | undefined]>([
+    ['nothing in the way', {}, guaranteed('1', '1Gi'), guaranteed('2', '2Gi'), undefined],
+    ['no resizes at all', { resizes: false }, memory('1Mi'), memory('2Mi'), 'feature_gate_off'],
+    ['swap', { swaps: true }, memory('1Mi'), memory('2Mi'), 'swap_limitation'],
+    ['swap, and it restarts', { swaps: true }, memory('1Mi', restarts), memory('2Mi', restarts), undefined],
+    [
+      'swap, and only cpu changes',
+      { swaps: true },
+      pod([container('a', { requests: { cpu: '1', memory: '1Mi' } })]),
+      pod([container('a', { requests: { cpu: '2', memory: '1Mi' } })]),
+      undefined,
+    ],
+    [
+      'swap, and a Guaranteed pod',
+      { swaps: true },
+      guaranteed('1', '1Gi'),
+      guaranteed('1', '2Gi'),
+      undefined,
+    ],
+    [
+      'swap before, none after',
+      { swaps: true },
+      pod([
+        container('a', { requests: { memory: '1Gi' }, limits: { memory: '2Gi' } }),
+        container('b', requests('1')),
+      ]),
+      pod([
+        container('a', { requests: { memory: '2Gi' }, limits: { memory: '2Gi' } }),
+        container('b', requests('1')),
+      ]),
+      'swap_limitation',
+    ],
+    [
+      'pod-level resources',
+      { resizesPodLevel: false },
+      pod([container('a')], { resources: requests('1') }),
+      pod([container('a')], { resources: requests('2') }),
+      'plr_feature_gate_off',
+    ],
+    [
+      'pinned CPUs',
+      { pinsCpus: true },
+      guaranteed('1', '1Gi'),
+      guaranteed('1500m', '1Gi'),
+      'guaranteed_pod_cpu_manager_static_policy',
+    ],
+    [
+      'pinned CPUs, and memory changes',
+      { pinsCpus: true },
+      guaranteed('1', '1Gi'),
+      guaranteed('1', '2Gi'),
+      undefined,
+    ],
+    [
+      'pinned CPUs, and a Burstable pod',
+      { pinsCpus: true },
+      pod([container('a', requests('1'))]),
+      pod([container('a', requests('2'))]),
+      undefined,
+    ],
+    [
+      'pinned memory',
+      { pinsMemory: true },
+      guaranteed('1', '1Gi'),
+      guaranteed('1', '2Gi'),
+      'guaranteed_pod_memory_manager_static_policy',
+    ],
+    [
+      'pinned CPUs, and only the pod changes',
+      { pinsCpus: true },
+      pod([container('a')], { resources: both('1', '1Gi') }),
+      pod([container('a')], { resources: both('2', '1Gi') }),
+      undefined,
+    ],
+  ])('%s', (_rule, rules, before, after, detail) => {
+    expect(resizeInfeasibility(after, before, { ...all, ...rules })?.detail).toBe(detail);
+  });
+});
+
+describe('the queue', () => {
+  const rank = (change: Partial<ResizeRank>): ResizeRank => ({
+    frees: false,
+    priority: 0,
+    isGuaranteed: false,
+    pendingSinceMs: undefined,
+    ...change,
+  });
+  it('tries what makes room, then by priority, class and age', () => {
+    const ranks: Record<string, ResizeRank> = {
+      young: rank({ pendingSinceMs: 2 }),
+      plain: rank({}),
+      important: rank({ priority: 10 }),
+      less: rank({ frees: true, priority: -5 }),
+      whole: rank({ isGuaranteed: true }),
+      old: rank({ pendingSinceMs: 1 }),
+    };
+    const queue = new ResizeQueue();
+    for (const uid of Object.keys(ranks)) queue.add(uid, (one) => ranks[one]!);
+    expect(queue.uids).toEqual(['less', 'important', 'whole', 'old', 'young', 'plain']);
+  });
+  it('is sorted anew only when a pod comes', () => {
+    const ranks: Record<string, ResizeRank> = { a: rank({ priority: 2 }), b: rank({ priority: 1 }) };
+    const rankOf = (uid: string): ResizeRank => ranks[uid]!;
+    const queue = new ResizeQueue();
+    queue.add('a', rankOf);
+    queue.add('b', rankOf);
+    ranks.b = rank({ frees: true });
+    queue.add('b', rankOf);
+    expect(queue.uids).toEqual(['a', 'b']);
+    ranks.c = rank({});
+    queue.add('c', rankOf);
+    expect(queue.uids).toEqual(['b', 'a', 'c']);
+    queue.remove('b');
+    expect(queue.uids).toEqual(['a', 'c']);
+  });
+  it.each<[string, ResourceRequirements, ResourceRequirements, boolean]>([
+    ['less of both', both('1', '1Gi'), both('2', '2Gi'), true],
+    ['the same', both('1', '1Gi'), both('1', '1Gi'), true],
+    ['less cpu, more memory', both('1', '2Gi'), both('2', '1Gi'), false],
+  ])('%s makes room', (_rule, wanted, given, frees) => {
+    const ranked = resizeRank(pod([container('a', wanted)]), pod([container('a', given)]), undefined);
+    expect(ranked.frees).toBe(frees);
+  });
+});
+
+describe('conditions', () => {
+  const at = (seconds: number): string => `2026-01-01T00:00:0${seconds}Z`;
+  const ms = (seconds: number): number => Date.UTC(2026, 0, 1, 0, 0, seconds);
+  const deferred = { reason: 'Deferred', message: 'm', generation: 2 } as const;
+  const first: PodCondition = {
+    type: 'PodResizePending',
+    status: 'True',
+    observedGeneration: 2,
+    lastProbeTime: at(1),
+    lastTransitionTime: at(1),
+    reason: 'Deferred',
+    message: 'm',
+  };
+  it.each<[string, Parameters<typeof pendingCondition>[1], Partial<PodCondition>, boolean]>([
+    ['looked at again', deferred, { lastProbeTime: at(5) }, false],
+    [
+      'for another spec',
+      { ...deferred, generation: 3 },
+      { lastProbeTime: at(5), observedGeneration: 3 },
+      true,
+    ],
+    ['with another message', { ...deferred, message: 'n' }, { lastProbeTime: at(5), message: 'n' }, false],
+    [
+      'for another reason',
+      { ...deferred, reason: 'Infeasible' },
+      { lastProbeTime: at(5), lastTransitionTime: at(5), reason: 'Infeasible' },
+      true,
+    ],
+  ])('pending, %s', (_rule, next, change, isNew) => {
+    expect(pendingCondition(undefined, deferred, ms(1))).toEqual(first);
+    const after = pendingCondition(first, next, ms(5));
+    expect(after).toEqual({ ...first, ...change });
+    expect(isNewPending(first, after)).toBe(isNew);
+  });
+  it('in progress keeps its generation when it fails', () => {
+    const begun = inProgressCondition(2, ms(1));
+    expect(begun).toEqual({
+      type: 'PodResizeInProgress',
+      status: 'True',
+      observedGeneration: 2,
+      lastProbeTime: at(1),
+      lastTransitionTime: at(1),
+    });
+    const failed = failedCondition(begun, 'no', ms(3));
+    expect(failed).toEqual({
+      ...begun,
+      lastProbeTime: at(3),
+      lastTransitionTime: at(3),
+      reason: 'Error',
+      message: 'no',
+    });
+    expect(failedCondition(failed, 'still no', ms(5))).toMatchObject({
+      lastTransitionTime: at(3),
+      lastProbeTime: at(5),
+      observedGeneration: 2,
+    });
+  });
+});
+
+describe('what is told', () => {
+  it('in events', () => {
+    const both = pod([container('a', { requests: { cpu: '1' }, limits: { cpu: '2' } }), container('b')], {
+      initContainers: [container('i', {})],
+    });
+    expect(resizeText(both, 3, 'no room')).toBe(
+      '{"initContainers":[{"name":"i","resources":{}}],"containers":[{"name":"a","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"1"}}},{"name":"b","resources":{}}],"generation":3,"error":"no room"}',
+    );
+  });
+  it.each<[string, ResourceRequirements, ResourceRequirements, string[]]>([
+    ['nothing', requests('1'), requests('1000m'), []],
+    ['more', requests('1'), requests('2'), ['cpu requests increase']],
+    ['less', requests('2'), requests('1'), ['cpu requests decrease']],
+    ['a first limit', requests('1'), { ...requests('1'), limits: { memory: '1Gi' } }, ['memory limits add']],
+    ['a limit less', { limits: { cpu: '1' } }, {}, ['cpu limits remove']],
+  ])('of changes: %s', (_rule, before, after, expected) => {
+    const changes = requestedChanges(pod([container('a', before)]), pod([container('a', after)]));
+    expect(changes.map((one) => `${one.resource} ${one.requirement} ${one.operation}`)).toEqual(expected);
+  });
+  it('to people', () => {
+    expect(requestsText(pod([container('a', { requests: { memory: '1Gi', cpu: '1500m' } })]))).toBe(
+      'cpu 1500m, memory 1Gi',
+    );
+    expect(requestsText(pod([container('a')]))).toBe('nothing');
+  });
+});

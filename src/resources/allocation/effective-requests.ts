@@ -1,0 +1,45 @@
+/** What a pod counts for in the room that it leaves to others: what it was given, and what it still has of before. */
+import {
+  compareQuantities,
+  type Pod,
+  podRequests,
+  type Quantity,
+  type ResourceRequirements,
+} from '../../kube/index.js';
+
+/** What the runtime was last told; undefined where nothing of it is in force. */
+export interface ResourcesInForce {
+  container(name: string): ResourceRequirements | undefined;
+  readonly pod: ResourceRequirements | undefined;
+}
+
+/** A pod that shrinks keeps its place until what runs of it has shrunk. */
+export function effectiveRequests(allocated: Pod, inForce: ResourcesInForce): Map<string, Quantity> {
+  const requests = podRequests(allocated);
+  const { spec } = allocated;
+  const current = <C extends { name: string; resources?: ResourceRequirements }>(container: C): C => {
+    const now = inForce.container(container.name);
+    return now === undefined ? container : { ...container, resources: overlaid(container.resources, now) };
+  };
+  const before = podRequests({
+    ...allocated,
+    spec: {
+      ...spec,
+      containers: spec.containers.map(current),
+      ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(current) }),
+      ...(inForce.pod === undefined ? {} : { resources: overlaid(spec.resources, inForce.pod) }),
+    },
+  });
+  for (const [name, amount] of before) {
+    const known = requests.get(name);
+    if (known === undefined || compareQuantities(known, amount) < 0) requests.set(name, amount);
+  }
+  return requests;
+}
+
+function overlaid(
+  given: ResourceRequirements | undefined,
+  { requests }: ResourceRequirements,
+): ResourceRequirements {
+  return { ...given, requests: { ...given?.requests, ...requests } };
+}

@@ -1,0 +1,323 @@
+/** Pods that ask for other resources while they run: what is given, what waits, and what a restart makes of it. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { SimulatedMachine } from '../../src/host/index.js';
+import type { Container, Node as NodeObject, Pod, PodCondition } from '../../src/kube/index.js';
+import { parseResourceCheckpoint } from '../../src/kube/index.js';
+import { Machine } from './machine.js';
+import { endNodes, minute, type Node, type NodeOptions, nodeName, second, startNode } from './node.js';
+import { apiPod, type PodShape } from './pods.js';
+import { Outside, rootDir, startVolumeNode, type VolumeNode } from './volume-node.js';
+
+afterEach(endNodes);
+
+const nodeOf = (cpu: string): NodeObject => ({
+  metadata: { name: nodeName, labels: {} },
+  status: { allocatable: { cpu, memory: '8Gi', pods: '110' } },
+});
+const kubeletOf = (cpu = '2'): NodeOptions['kubelet'] => ({ node: () => nodeOf(cpu) });
+
+function asking(name: string, cpu: string, shape: PodShape & { generation?: number } = {}): Pod {
+  const container: Container = { name: 'app', image: 'app:1', resources: { requests: { cpu } } };
+  const pod = apiPod(name, { containers: [container], ...shape });
+  return { ...pod, metadata: { ...pod.metadata, generation: shape.generation ?? 1 } };
+}
+
+const condition = (node: Node, name: string, type: string): PodCondition | undefined =>
+  node.status(name)?.conditions?.find((one) => one.type === type);
+const pending = (node: Node, name: string): PodCondition | undefined =>
+  condition(node, name, 'PodResizePending');
+const given = (node: Node, name: string): string | undefined => node.container(name)?.allocatedResources?.cpu;
+
+const tooMuch = (requested: number, used: number, capacity: number): string =>
+  `Node didn't have enough resource: cpu, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+
+describe('a resize', () => {
+  it('with room is recorded, made real and told', async () => {
+    const node = await startNode({ kubelet: kubeletOf() });
+    node.put(asking('a', '1'));
+    await node.untilReady('a');
+    const [before] = node.machine.running('a');
+    node.put(asking('a', '1500m', { generation: 2 }));
+    await node.until('it is completed', () => node.reasons('a').includes('ResizeCompleted'));
+    expect(node.reasons('a').filter((reason) => reason.startsWith('Resize'))).toEqual([
+      'ResizeStarted',
+      'ResizeCompleted',
+    ]);
+    expect(node.events('a', 'ResizeStarted')[0]?.message).toBe(
+      'Pod resize started: {"containers":[{"name":"app","resources":{"requests":{"cpu":"1500m"}}}],"generation":2}',
+    );
+    expect(given(node, 'a')).toBe('1500m');
+    expect(node.machine.running('a')).toEqual([before]);
+    await node.advance(second);
+    expect(condition(node, 'a', 'PodResizeInProgress')).toBeUndefined();
+    expect(
+      node.metric('kubelet_container_requested_resizes_total', {
+        resource: 'cpu',
+        requirement: 'requests',
+        operation: 'increase',
+      }),
+    ).toBe(1);
+  });
+
+  it('without room waits, tells why once, and is accepted when the other pod goes', async () => {
+    const node = await startNode({ kubelet: kubeletOf('4') });
+    node.put(asking('other', '2'));
+    node.put(asking('a', '1'));
+    await node.untilReady('other');
+    await node.untilReady('a');
+    node.put(asking('a', '5', { generation: 2 }));
+    await node.until('it waits', () => pending(node, 'a') !== undefined);
+    expect(pending(node, 'a')).toMatchObject({
+      status: 'True',
+      reason: 'Deferred',
+      message: tooMuch(5000, 2000, 4000),
+      observedGeneration: 2,
+    });
+    expect(
+      node.metric('kubelet_pod_pending_resizes', { reason: 'deferred', priority_bucket: 'normal' }),
+    ).toBe(1);
+    await node.advance(4 * minute);
+    const events = node.events('a', 'ResizeDeferred');
+    expect(events).toHaveLength(1);
+    expect(events[0]?.message).toMatch(
+      /^Pod resize OutOfcpu: \{"containers":\[.*"generation":2,"error":"Node/,
+    );
+    expect(given(node, 'a')).toBe('1');
+    node.put(asking('a', '4', { generation: 3 }));
+    await node.until('it is told anew', () => node.events('a', 'ResizeDeferred').length === 2);
+    await node.until('for the new spec', () => pending(node, 'a')?.observedGeneration === 3);
+    node.drop('other');
+    await node.until('it is given', () => given(node, 'a') === '4');
+    await node.advance(second);
+    expect(pending(node, 'a')).toBeUndefined();
+    const accepted = 'kubelet_pod_deferred_accepted_resizes_total';
+    expect(node.metric(accepted, { retry_trigger: 'pods_removed' })).toBe(1);
+    expect(
+      node.metric('kubelet_pod_pending_resizes', { reason: 'deferred', priority_bucket: 'normal' }),
+    ).toBe(0);
+  });
+
+  it('that is taken back waits no more', async () => {
+    const node = await startNode({ kubelet: kubeletOf() });
+    node.put(asking('a', '1'));
+    await node.untilReady('a');
+    node.put(asking('a', '3', { generation: 2 }));
+    await node.until('it waits', () => pending(node, 'a') !== undefined);
+    node.put(asking('a', '1', { generation: 3 }));
+    await node.until('it does not', () => pending(node, 'a') === undefined);
+    expect(node.line.of('updateContainerResources')).toEqual([]);
+    expect(
+      node.metric('kubelet_pod_deferred_resize_duration_seconds_count', {
+        resolution: 'reverted',
+        priority_bucket: 'normal',
+      }),
+    ).toBe(1);
+  });
+
+  it.each<[string, string, (node: Node) => void]>([
+    ['ends', 'pod_terminated', () => undefined],
+    ['shrinks', 'pod_resized', (node) => node.put(asking('other', '100m', { generation: 2 }))],
+  ])('is accepted when another pod %s', async (what, trigger, change) => {
+    const node = await startNode({ kubelet: kubeletOf() });
+    const ends = { spec: { restartPolicy: 'Never' as const }, sim: { 'run-time': '30s' } };
+    node.put(asking('other', '1', what === 'ends' ? ends : {}));
+    node.put(asking('a', '1'));
+    await node.untilReady('a');
+    await node.untilReady('other');
+    node.put(asking('a', '1500m', { generation: 2 }));
+    await node.until('it waits', () => pending(node, 'a') !== undefined);
+    change(node);
+    await node.until('it is given', () => given(node, 'a') === '1500m');
+    expect(node.metric('kubelet_pod_deferred_accepted_resizes_total', { retry_trigger: trigger })).toBe(1);
+  });
+
+  it('of a Guaranteed pod cannot be done beside pinned CPUs, and is not tried again', async () => {
+    const node = await startNode({
+      kubelet: { ...kubeletOf(), config: { cpuManagerPolicy: 'static', systemReserved: { cpu: '1' } } },
+    });
+    const whole = (cpu: string, generation: number): Pod =>
+      asking('a', cpu, {
+        generation,
+        containers: [
+          {
+            name: 'app',
+            image: 'app:1',
+            resources: { requests: { cpu, memory: '1Gi' }, limits: { cpu, memory: '1Gi' } },
+          },
+        ],
+      });
+    node.put(whole('1', 1));
+    await node.untilReady('a');
+    node.put(whole('1500m', 2));
+    await node.until('it is refused', () => pending(node, 'a') !== undefined);
+    expect(pending(node, 'a')).toMatchObject({
+      reason: 'Infeasible',
+      message: 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"',
+    });
+    await node.advance(10 * minute);
+    expect(
+      node.metric('kubelet_pod_infeasible_resizes_total', {
+        reason_detail: 'guaranteed_pod_cpu_manager_static_policy',
+      }),
+    ).toBe(1);
+    expect(node.reasons('a')).toContain('ResizeInfeasible');
+  });
+
+  it('of a critical pod has others make room', async () => {
+    const node = await startNode({ kubelet: kubeletOf() });
+    const critical = { spec: { priority: 2_000_000_000 } };
+    node.put(asking('small', '1'));
+    node.put(asking('a', '1', critical));
+    await node.untilReady('a');
+    await node.untilReady('small');
+    node.put(asking('a', '1500m', { ...critical, generation: 2 }));
+    await node.until('it is given', () => given(node, 'a') === '1500m');
+    expect(node.status('small')).toMatchObject({ phase: 'Failed', reason: 'Preempting' });
+  });
+});
+
+it('the update of a refused pod starts nothing', async () => {
+  const node = await startNode({ kubelet: kubeletOf() });
+  node.put(asking('a', '3'));
+  await node.untilPhase('a', 'Failed');
+  node.put(asking('a', '1', { generation: 2 }));
+  await node.advance(5 * second);
+  expect(node.status('a')).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' });
+  expect(node.machine.running('a')).toEqual([]);
+});
+
+describe('after a restart', () => {
+  interface World {
+    readonly machine: Machine;
+    readonly files: SimulatedMachine;
+  }
+  const start = (world: World, more: Partial<NodeOptions> = {}): Promise<VolumeNode> =>
+    startVolumeNode({ ...world, kubelet: kubeletOf(), ...more });
+  const path = `${rootDir}/allocated_pods_state`;
+
+  it('nobody is refused for a resize that was not given', async () => {
+    const world = { machine: new Machine(), files: new SimulatedMachine() };
+    const first = await start(world);
+    first.node.set([asking('a', '1'), asking('b', '1')]);
+    await first.node.untilReady('a');
+    await first.node.untilReady('b');
+    const before = world.machine.running();
+    first.node.set([asking('a', '1500m', { generation: 2 }), asking('b', '1')]);
+    await first.node.until('it waits', () => pending(first.node, 'a') !== undefined);
+    const waiting = first.node.pod('a')!;
+    await first.crash();
+    const next = await start(world);
+    next.node.set([waiting, asking('b', '1')]);
+    await next.node.untilReady('a');
+    await next.node.untilReady('b');
+    expect(pending(next.node, 'a')).toMatchObject({ reason: 'Deferred', observedGeneration: 2 });
+    await next.node.advance(minute);
+    expect(world.machine.running()).toEqual(before);
+    expect([given(next.node, 'a'), given(next.node, 'b')]).toEqual(['1', '1']);
+    expect(next.node.status('b')?.phase).toBe('Running');
+    next.node.drop('b');
+    await next.node.until('it is given', () => given(next.node, 'a') === '1500m');
+  });
+
+  it('nobody is refused for a spec that changed meanwhile, nor for a pod that came meanwhile', async () => {
+    const world = { machine: new Machine(), files: new SimulatedMachine() };
+    const first = await start(world);
+    first.node.set([asking('a', '1'), asking('b', '1')]);
+    await first.node.untilReady('a');
+    await first.node.untilReady('b');
+    await first.crash();
+    const next = await start(world);
+    const old = asking('early', '1');
+    const early = { ...old, metadata: { ...old.metadata, creationTimestamp: '2025-01-01T00:00:00Z' } };
+    next.node.set([asking('a', '1500m', { generation: 2 }), asking('b', '1'), early]);
+    await next.node.untilReady('a');
+    await next.node.untilReady('b');
+    expect(next.node.status('early')).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' });
+    await next.node.until('it waits', () => pending(next.node, 'a') !== undefined);
+    expect(world.machine.running('b')).toHaveLength(1);
+  });
+
+  it('the file is that of the reference, and a removal alone does not write it', async () => {
+    const world = { machine: new Machine(), files: new SimulatedMachine() };
+    const { node } = await start(world);
+    const outside = new Outside(world.files);
+    node.set([]);
+    await node.advance(second);
+    expect(await outside.text(path)).toBeUndefined();
+    node.set([asking('a', '1'), asking('b', '1')]);
+    await node.untilReady('a');
+    await node.untilReady('b');
+    const text = await outside.text(path);
+    expect([...parseResourceCheckpoint(text ?? '').keys()]).toEqual(['uid-of-a', 'uid-of-b']);
+    node.drop('b');
+    await node.untilStopped('b');
+    await node.advance(minute);
+    expect(await outside.text(path)).toBe(text);
+  });
+
+  it.each([
+    ['broken', '{"data":"{}","checksum":1}'],
+    ['gone', undefined],
+  ])('with a file that is %s pods that run stay, with what they have', async (what, text) => {
+    const world = { machine: new Machine(), files: new SimulatedMachine() };
+    const first = await start(world);
+    first.node.set([asking('a', '1'), asking('b', '1')]);
+    await first.node.untilReady('a');
+    await first.node.untilReady('b');
+    const before = world.machine.running();
+    await first.crash();
+    const outside = new Outside(world.files);
+    if (text !== undefined) await outside.write(path, text);
+    else await outside.remove(path);
+    const next = await start(world);
+    next.node.set([asking('a', '1500m', { generation: 2 }), asking('b', '1')]);
+    await next.node.until('it waits', () => pending(next.node, 'a') !== undefined);
+    await next.node.untilReady('b');
+    expect(world.machine.running()).toEqual(before);
+    expect([given(next.node, 'a'), given(next.node, 'b')]).toEqual(['1', '1']);
+    const warnings = next.node.events(undefined, 'CheckpointSetAside').map(({ message }) => message);
+    expect(warnings.some((message) => message.startsWith(path))).toBe(what === 'broken');
+  });
+
+  it('at any write of a resize nothing is given twice and nothing is lost', async () => {
+    const story = async (world: World, change?: number) => {
+      const first = await start(world);
+      const { node, host } = first;
+      node.set([asking('a', '1'), asking('b', '1')]);
+      await node.untilReady('a');
+      await node.untilReady('b');
+      await node.advance(second);
+      const from = host.calls.length;
+      const at = change === undefined ? Number.POSITIVE_INFINITY : from + change;
+      host.inject({
+        at: (call) => call.number === at,
+        when: 'before',
+        effect: { kind: 'run', action: () => node.line.cut() },
+      });
+      host.inject({ at: (call) => call.number === at, when: 'before', effect: { kind: 'die' } });
+      node.set([asking('a', '500m', { generation: 2 }), asking('b', '1500m', { generation: 2 })]);
+      await node.advance(10 * second);
+      await first.crash();
+      return host.calls.length - from;
+    };
+    const calls = await story({ machine: new Machine(), files: new SimulatedMachine() });
+    await endNodes();
+    expect(calls).toBeGreaterThan(5);
+    for (let change = 1; change <= Math.min(calls, 60); change++) {
+      const world = { machine: new Machine(), files: new SimulatedMachine() };
+      await story(world, change);
+      const next = await start(world);
+      next.node.set([asking('a', '500m', { generation: 2 }), asking('b', '1500m', { generation: 2 })]);
+      await next.node.untilReady('a');
+      await next.node.untilReady('b');
+      await next.node.until(
+        'both are given',
+        () => given(next.node, 'a') === '500m' && given(next.node, 'b') === '1500m',
+        5 * minute,
+      );
+      await next.node.advance(second);
+      expect(world.machine.seenContainers().map(({ attempt }) => attempt)).toEqual([0, 0]);
+      await endNodes();
+    }
+  }, 120_000);
+});
