@@ -120,7 +120,9 @@ function* managerProblems({ config }: RuleContext): Generator<string> {
   if (!['none', 'static'].includes(config.cpuManagerPolicy)) {
     yield `cpuManagerPolicy (--cpu-manager-policy): unknown policy: "${config.cpuManagerPolicy}", use none or static`;
   }
-  if (!['None', 'Static'].includes(config.memoryManagerPolicy)) {
+  if (config.memoryManagerPolicy === 'BestEffort') {
+    yield 'memoryManagerPolicy (--memory-manager-policy): policy "BestEffort" is not available for platform "linux"';
+  } else if (!['None', 'Static'].includes(config.memoryManagerPolicy)) {
     yield `memoryManagerPolicy (--memory-manager-policy): unknown policy: "${config.memoryManagerPolicy}", use None or Static`;
   }
   try {

@@ -531,6 +531,12 @@ describe('constructionProblems', () => {
       ['memoryManagerPolicy (--memory-manager-policy): unknown policy: "static", use None or Static'],
     ],
     [
+      'memoryManagerPolicy: BestEffort',
+      [
+        'memoryManagerPolicy (--memory-manager-policy): policy "BestEffort" is not available for platform "linux"',
+      ],
+    ],
+    [
       'containerLogMaxSize: "-5Mi"',
       ['containerLogMaxSize (--container-log-max-size) -5Mi must not be negative'],
     ],

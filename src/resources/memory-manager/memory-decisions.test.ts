@@ -64,11 +64,13 @@ describe('reserved memory', () => {
     const reservedMemory = given.map(([numaNode, limits]) => ({ numaNode, limits }));
     const read = () => readReservedMemory({ reservedMemory, nodeReservation, machine: two });
     if (problem === undefined) expect(read).not.toThrow();
-    else expect(read).toThrow(new MemoryConfigError(problem));
+    else expect(read).toThrow(new MemoryConfigError('reservedMemory', problem));
   });
 
   it('names the field', () => {
-    expect(new MemoryConfigError('x').message).toBe('reservedMemory (--reserved-memory): x');
+    expect(new MemoryConfigError('reservedMemory', 'x').message).toBe(
+      'reservedMemory (--reserved-memory): x',
+    );
   });
 });
 

@@ -114,9 +114,9 @@ describe('init containers', () => {
     await started.admit(given);
     expect(held(started, 'i', 'a')).toEqual([1, 1]);
     expect(started.nodes()).toEqual([[2, '0', 2]]);
-    await started.memory.containerCreated(given, { name: 'i' });
+    started.memory.containerCreated(given, { name: 'i' });
     expect(held(started, 'i', 'a')).toEqual([1, 1]);
-    await started.memory.containerCreated(given, { name: 'a' });
+    started.memory.containerCreated(given, { name: 'a' });
     expect(held(started, 'i', 'a')).toEqual([0, 1]);
     expect(started.nodes()).toEqual([[3, '0', 1]]);
   });
@@ -125,7 +125,8 @@ describe('init containers', () => {
     const started = await startMemory(one);
     const given = both('3Gi', '3Gi');
     await started.admit(given);
-    await started.memory.containerCreated(given, { name: 'a' });
+    started.memory.containerCreated(given, { name: 'a' });
+    await started.memory.stop();
     const again = await startMemory({ ...one, host: started.host, topology: 'restricted' });
     expect(await again.admit(given)).toEqual([undefined, '0']);
     expect(again.nodes()).toEqual([[1, '0', 1]]);
@@ -212,6 +213,12 @@ describe('a pod with resources of its own', () => {
     expect(podEntries).toEqual({
       p: { memoryBlocks: [{ numaAffinity: [0], type: 'memory', size: 3 * gi }] },
     });
+
+    const { allocations, assignments } = started.podLevelMetrics;
+    expect(allocations.value({ resource_name: 'memory', source: 'pod' })).toBe(1);
+    for (const type of ['pod_exclusive', 'pod_shared']) {
+      expect(assignments.value({ resource_name: 'memory', assignment_type: type })).toBe(1);
+    }
 
     const again = await startMemory({ ...podScope, host: started.host });
     expect(again.setAside).toEqual([]);

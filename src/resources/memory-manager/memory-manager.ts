@@ -7,6 +7,7 @@ import {
   type AllocationOutcome,
   allocated,
   type HintProvider,
+  type PodLevelMetrics,
   type ResourceHints,
   type TopologyHint,
 } from '../topology-manager/index.js';
@@ -42,6 +43,7 @@ import type { BoundContainer } from './recover-assignments.js';
 import {
   containerMemory,
   hasPinnedMemory,
+  isExclusive,
   type MemoryRequest,
   podLevelMemory,
   podMemory,
@@ -54,8 +56,8 @@ export type MemoryPolicy =
 
 export interface MemoryManagerOptions {
   readonly policy: MemoryPolicy;
-  /** Whether pods with resources of their own get memory: the gate PodLevelResourceManagers. */
-  readonly pinsPodLevel: boolean;
+  /** Where the gate PodLevelResourceManagers is on; without these, pods with resources of their own get no memory. */
+  readonly podLevel: PodLevelMetrics | undefined;
   /** Absent: nothing survives a restart. */
   readonly checkpoint?: { readonly rootDir: string; readonly store: DurableFiles } | undefined;
   readonly timeline: Timeline;
@@ -97,6 +99,7 @@ export class MemoryManager implements HintProvider {
       path: join(checkpoint.rootDir, memoryStateFile),
       store: checkpoint.store,
       unused: this.#unused,
+      pinsPodLevel: this.#options.podLevel !== undefined,
     });
     this.#bound = restored.bound;
     this.#assignments = restored.assignments;
@@ -156,9 +159,11 @@ export class MemoryManager implements HintProvider {
     const demand = this.#demand(pod, request);
     const bound = this.#boundHints(memoryHints(this.#machine, demand), pod, container, []);
     const chosen = chooseNodes(this.#machine, demand, hint.mask === undefined ? (bound[0] ?? hint) : hint);
-    if (chosen.kind === 'refused') return this.#refused(chosen.message);
+    if (chosen.kind === 'refused') return this.#refused('node', chosen.message);
     const blocks = blocksFor(request, chosen.ids);
-    return this.#assign(withContainerBlocks(this.#assignments, pod, container, blocks));
+    return this.#assign('node', withContainerBlocks(this.#assignments, pod, container, blocks), [
+      'node_exclusive',
+    ]);
   }
 
   allocatePod(pod: Pod, hint: TopologyHint): AllocationOutcome | Promise<AllocationOutcome> {
@@ -168,14 +173,17 @@ export class MemoryManager implements HintProvider {
     this.#options.metrics.pinningRequests.inc();
     if (this.#assignments.podEntries.has(uid)) return allocated;
     const plan = planPodMemory(pod);
-    if (plan.kind === 'refused') return this.#refused(plan.message, 'EmptyPodSharedPoolError');
+    if (plan.kind === 'refused') return this.#refused('pod', plan.message, 'EmptyPodSharedPoolError');
     const chosen = chooseNodes(this.#machine, this.#demand(pod, request), hint);
-    if (chosen.kind === 'refused') return this.#refused(chosen.message);
+    if (chosen.kind === 'refused') return this.#refused('pod', chosen.message);
     const { entries, podEntries } = this.#assignments;
-    return this.#assign({
+    const after = {
       entries: new Map(entries).set(uid, plannedBlocks(plan.containers, chosen.ids)),
       podEntries: new Map(podEntries).set(uid, blocksFor(request, chosen.ids)),
-    });
+    };
+    const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+    const types = containers.map((one) => (isExclusive(one) ? 'pod_exclusive' : 'pod_shared'));
+    return this.#assign('pod', after, types);
   }
 
   /** The NUMA nodes that a container is to be bound to, as `cpuset.mems` wants them; undefined for any. */
@@ -195,11 +203,12 @@ export class MemoryManager implements HintProvider {
     return this.#machine;
   }
 
-  async containerCreated(pod: Pod, container: Pick<Container, 'name'>): Promise<void> {
-    await this.#become(afterCreation(this.#assignments, pod, container));
+  /** Takes back what init containers had that have ended. The file follows by itself. */
+  containerCreated(pod: Pod, container: Pick<Container, 'name'>): void {
+    this.#set(afterCreation(this.#assignments, pod, container));
   }
 
-  /** Takes back what belongs to no container of these pods. The file follows with the next allocation, or by itself. */
+  /** Takes back what belongs to no container of these pods. The file follows by itself. */
   keepOnly(active: readonly Pod[]): void {
     this.#set(withoutStale(this.#assignments, active));
   }
@@ -212,8 +221,8 @@ export class MemoryManager implements HintProvider {
   }
 
   #isPinned(pod: Pod): boolean {
-    const { policy, pinsPodLevel } = this.#options;
-    return policy.name === 'Static' && hasPinnedMemory(pod, pinsPodLevel);
+    const { policy, podLevel } = this.#options;
+    return policy.name === 'Static' && hasPinnedMemory(pod, podLevel !== undefined);
   }
 
   #blocksOf({ metadata }: Pod, { name }: Container): readonly MemoryBlock[] | undefined {
@@ -237,30 +246,34 @@ export class MemoryManager implements HintProvider {
     return hints.some((hint) => hint.mask === mask) ? [{ mask, preferred: true }] : otherwise;
   }
 
-  #refused(message: string, reason?: string): AllocationOutcome {
-    this.#options.metrics.pinningErrors.inc();
+  #refused(source: 'node' | 'pod', message: string, reason?: string): AllocationOutcome {
+    const { metrics, podLevel } = this.#options;
+    metrics.pinningErrors.inc();
+    podLevel?.errors.inc({ resource_name: 'memory', source });
     return { kind: 'refused', message, ...(reason === undefined ? {} : { reason }) };
   }
 
   /** On disk before anyone may act on it: a container that was started must find its memory after a crash. */
-  async #assign(assignments: MemoryAssignments): Promise<AllocationOutcome> {
+  async #assign(
+    source: 'node' | 'pod',
+    assignments: MemoryAssignments,
+    types: readonly string[],
+  ): Promise<AllocationOutcome> {
     const used = usedMemory(this.#unused, assignments);
-    if (used.kind === 'unfit') return this.#refused(used.problem);
-    await this.#become(assignments);
+    if (used.kind === 'unfit') return this.#refused(source, used.problem);
+    const { podLevel } = this.#options;
+    podLevel?.allocations.inc({ resource_name: 'memory', source });
+    for (const type of types) podLevel?.assignments.inc({ resource_name: 'memory', assignment_type: type });
+    this.#set(assignments);
+    await this.#written();
     return allocated;
   }
 
-  async #become(assignments: MemoryAssignments): Promise<void> {
-    if (this.#set(assignments)) await this.#written();
-  }
-
-  /** Whether something changed. */
-  #set(assignments: MemoryAssignments): boolean {
-    if (assignments === this.#assignments) return false;
+  #set(assignments: MemoryAssignments): void {
+    if (assignments === this.#assignments) return;
     this.#machine = this.#machineFor(assignments);
     this.#assignments = assignments;
     this.#file?.changed();
-    return true;
   }
 
   #machineFor(assignments: MemoryAssignments): MachineMemory {

@@ -124,7 +124,7 @@ describe('random pods on random machines', () => {
           break;
         case 2: {
           const [last] = some?.spec.containers ?? [];
-          if (some !== undefined && last !== undefined) await started.memory.containerCreated(some, last);
+          if (some !== undefined && last !== undefined) started.memory.containerCreated(some, last);
           break;
         }
         case 3: {
@@ -156,7 +156,7 @@ describe('kill -9 at every change of the disk', () => {
 
   async function live(started: Started): Promise<void> {
     await started.admit(first);
-    await started.memory.containerCreated(first, { name: 'c' });
+    started.memory.containerCreated(first, { name: 'c' });
     await started.admit(second);
     started.memory.keepOnly([second]);
     await started.memory.stop();

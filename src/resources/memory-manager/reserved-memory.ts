@@ -22,12 +22,17 @@ export interface MemoryReservationSettings {
   readonly machine: Pick<MachineTopology, 'numaNodes'>;
 }
 
+const fields = {
+  memoryManagerPolicy: 'memoryManagerPolicy (--memory-manager-policy)',
+  reservedMemory: 'reservedMemory (--reserved-memory)',
+};
+
 /** A setting that no start can be made with; the message begins with the field. */
 export class MemoryConfigError extends Error {
   override readonly name = 'MemoryConfigError';
 
-  constructor(text: string) {
-    super(`reservedMemory (--reserved-memory): ${text}`);
+  constructor(field: keyof typeof fields, text: string) {
+    super(`${fields[field]}: ${text}`);
   }
 }
 
@@ -39,6 +44,7 @@ export function readReservedMemory(settings: MemoryReservationSettings): Reserve
   for (const { numaNode, limits } of reservedMemory) {
     if (!machine.numaNodes.some(({ id }) => id === numaNode)) {
       throw new MemoryConfigError(
+        'reservedMemory',
         `the reserved memory configuration references a NUMA node ${numaNode} that does not exist on this machine`,
       );
     }
@@ -56,12 +62,16 @@ export function readReservedMemory(settings: MemoryReservationSettings): Reserve
     const wanted = parseQuantity(nodeReservation[type] ?? '0');
     if (compareQuantities(total, wanted) !== 0) {
       throw new MemoryConfigError(
+        'reservedMemory',
         `the total amount "${formatQuantity(total)}" of type "${type}" is not equal to the value "${formatQuantity(wanted)}" determined by Node Allocatable feature`,
       );
     }
   }
   if ((totals.get('memory') ?? zeroQuantity).nanos <= 0n) {
-    throw new MemoryConfigError('[memorymanager] you should specify the system reserved memory');
+    throw new MemoryConfigError(
+      'reservedMemory',
+      '[memorymanager] you should specify the system reserved memory',
+    );
   }
   return reserved;
 }

@@ -8,6 +8,7 @@ import {
   type AligningPolicyName,
   createAligningPolicy,
   createAlignmentMetrics,
+  createPodLevelMetrics,
   createTopologyManagerMetrics,
   type HintProvider,
   TopologyManager,
@@ -46,10 +47,11 @@ export async function startMemory(options: TestMemoryOptions) {
     observer: { setAside: ({ reason }) => setAside.push(reason), failing: () => {}, recovered: () => {} },
   });
   const metrics = createMemoryManagerMetrics();
+  const podLevelMetrics = createPodLevelMetrics();
   const memory = new MemoryManager({
     policy:
       policy === 'None' ? { name: 'None' } : { name: 'Static', unused: unusedMemory(machine, reserved) },
-    pinsPodLevel: podLevel,
+    podLevel: podLevel ? podLevelMetrics : undefined,
     checkpoint: { rootDir, store },
     timeline,
     nodeName: 'node',
@@ -71,6 +73,7 @@ export async function startMemory(options: TestMemoryOptions) {
     memory,
     host,
     metrics,
+    podLevelMetrics,
     timeline,
     setAside,
     /** The refusal's text, or what each container is bound to. */

@@ -44,3 +44,26 @@ export function createAlignmentMetrics(registry = new Registry()) {
     ),
   };
 }
+
+export type PodLevelMetrics = ReturnType<typeof createPodLevelMetrics>;
+
+/** Only where pods get resources as a whole: the gate PodLevelResourceManagers. Without a registry nobody reads them. */
+export function createPodLevelMetrics(registry = new Registry()) {
+  return {
+    allocations: registry.counter(
+      'kubelet_resource_manager_allocations_total',
+      'Exclusive resources that were given out, by what they were taken from: the node or the pod.',
+      ['resource_name', 'source'],
+    ),
+    errors: registry.counter(
+      'kubelet_resource_manager_allocation_errors_total',
+      'Exclusive resources that could not be given out, by what they were to be taken from.',
+      ['resource_name', 'source'],
+    ),
+    assignments: registry.counter(
+      'kubelet_resource_manager_container_assignments_total',
+      'Containers that were given resources, by how they hold them.',
+      ['resource_name', 'assignment_type'],
+    ),
+  };
+}
