@@ -37,7 +37,7 @@ interface ScrapedNode {
   readonly count: number;
   readonly tree: TestCgroups;
   readonly clock: VirtualClock;
-  readonly scrape: () => Promise<{ readonly text: string; readonly error?: unknown }>;
+  readonly scrape: () => Promise<{ readonly parts: Iterable<string>; readonly error?: unknown }>;
 }
 
 const idOf = (kind: string, at: number): string => `${kind}${String(at).padStart(8, '0')}`.padEnd(64, '0');
@@ -115,7 +115,7 @@ async function measure(
     us.small.push(await costOf(small));
     us.large.push(await costOf(large));
   }
-  const text = (await scrapeOnce(large)).length;
+  const text = await scrapeOnce(large);
   return [
     {
       name: `CPU of a scrape per pod: ${many} pods / ${few} pods`,
@@ -133,13 +133,16 @@ async function measure(
   ];
 }
 
-async function scrapeOnce({ scrape, clock, tree }: ScrapedNode): Promise<string> {
+async function scrapeOnce({ scrape, clock, tree }: ScrapedNode): Promise<number> {
   // What was read a moment ago would be shared.
   await clock.advance(2_000);
-  const { text, error } = await scrape();
+  const { parts, error } = await scrape();
+  // As they are sent: one after another.
+  let length = 0;
+  for (const part of parts) length += Buffer.from(part).length;
   tree.reads.length = 0;
   if (error !== undefined) throw error;
-  return text;
+  return length;
 }
 
 /** Microseconds of CPU per pod. */

@@ -25,7 +25,9 @@ export const cluster: Bench = {
 /** Without the reference there is nothing to compare with, and a short look will do. */
 function formOf({ kubelet, pods, rounds }: BenchOptions): Form {
   const isFull = kubelet !== undefined;
-  const times = isFull ? { settleMs: 10_000, restMs: 20_000 } : { settleMs: 2_000, restMs: 5_000 };
+  const times = isFull
+    ? { settleMs: 10_000, restMs: 20_000, scrapes: 20 }
+    : { settleMs: 2_000, restMs: 5_000, scrapes: 5 };
   const single = isFull ? 6 : 3;
   const loads = (pods ?? (isFull ? [1, 50, 100] : [1, 20])).map((count) => ({
     ...times,
@@ -99,7 +101,7 @@ async function measureLoad(
   return { pods: load.pods, ...found };
 }
 
-function formatRound({ bursts, rest }: Round): string {
+function formatRound({ bursts, rest, scrapes }: Round): string {
   const seconds = (of: (burst: (typeof bursts)[number]) => number): string =>
     `${median(bursts.map(of)).toFixed(2)} s`;
   return [
@@ -107,5 +109,6 @@ function formatRound({ bursts, rest }: Round): string {
     `all gone ${seconds(({ goneSeconds }) => Math.max(...goneSeconds))}`,
     `CPU to start ${seconds(({ cpuToStartSeconds }) => cpuToStartSeconds)}`,
     `at rest ${rest.cpuPercent.toFixed(1)} %, ${rest.rssMegabytes.toFixed(0)} MB`,
+    `a scrape ${scrapes.cpuMilliseconds.toFixed(0)} ms, ${scrapes.kilobytes.toFixed(0)} kB`,
   ].join(', ');
 }

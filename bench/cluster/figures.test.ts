@@ -14,6 +14,7 @@ function round(factor: number, pods: number): Round {
   return {
     bursts: [burst],
     rest: { cpuPercent: factor, rssMegabytes: 100 * factor },
+    scrapes: { cpuMilliseconds: 20 * factor, kilobytes: 1000 },
     requestsPerPod: { start: 7, delete: 3 },
   };
 }
@@ -51,6 +52,7 @@ describe('the figures of the cluster bench', () => {
     ['100 pods: CPU to start', 1],
     ['100 pods: CPU at rest', 0.5],
     ['100 pods: memory (RSS) at rest', 1],
+    ['100 pods: CPU of a scrape', 0.5],
   ])('%s has the target %f', (name, limit) => {
     const loads = [1, 100].map((pods) => ({
       pods,

@@ -17,10 +17,18 @@ export interface Rest {
   readonly rssMegabytes: number;
 }
 
+/** What `/metrics/cadvisor` cost with all pods running. */
+export interface Scrapes {
+  /** Of one scrape, beyond what the kubelet spends at rest. */
+  readonly cpuMilliseconds: number;
+  readonly kilobytes: number;
+}
+
 /** One visit to a fresh node. */
 export interface Round {
   readonly bursts: readonly Burst[];
   readonly rest: Rest;
+  readonly scrapes: Scrapes;
   readonly requestsPerPod: { readonly start: number; readonly delete: number };
 }
 
@@ -94,6 +102,14 @@ const figures: readonly Figure[] = [
   },
   { name: 'CPU at rest', unit: '%', of: ({ rest }) => rest.cpuPercent, target: always(0.5) },
   { name: 'memory (RSS) at rest', unit: 'MB', of: ({ rest }) => rest.rssMegabytes, target: always(1) },
+  {
+    name: 'CPU of a scrape',
+    unit: 'ms',
+    of: ({ scrapes }) => scrapes.cpuMilliseconds,
+    target: always(0.5),
+    manyPodsOnly: true,
+  },
+  { name: 'text of a scrape', unit: 'kB', of: ({ scrapes }) => scrapes.kilobytes, manyPodsOnly: true },
   {
     name: 'API requests per pod to start',
     unit: 'count',

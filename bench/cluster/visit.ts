@@ -1,5 +1,7 @@
 /** One visit to a fresh node of the cluster: bursts of pods through the API, a rest with them, and their deletion. */
+import { Agent, request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createGunzip } from 'node:zlib';
 import type { Pod } from '../../src/kube/index.js';
 import { type KubeApi, resources } from '../../src/kube-client/index.js';
 import { type ClusterNode, startClusterNode } from '../../test/env/cluster-node.js';
@@ -8,7 +10,7 @@ import { CleanupStack, testImages } from '../../test/env/index.js';
 import { processRssBytes, processTreeCpuMs } from '../agent.js';
 import { median } from '../measure.js';
 import { type AuditLog, formatPerPod, podRequests, type RequestCounts } from './audit.js';
-import type { Burst, Rest, Round } from './figures.js';
+import type { Burst, Rest, Round, Scrapes } from './figures.js';
 import { PodWatch } from './pod-moments.js';
 
 export const namespace = 'bench';
@@ -33,6 +35,8 @@ export interface Load {
   /** After the last burst, memory and time that it needed are given back. */
   readonly settleMs: number;
   readonly restMs: number;
+  /** How often the statistics are asked for after that. */
+  readonly scrapes: number;
 }
 
 /** What tests want sooner, as nodes have it; the programs also say no more than they do unasked. */
@@ -47,6 +51,8 @@ const quietMs = 1_000;
  * on such a look, and bursts that began at the same time after it would all measure the same luck.
  */
 const lookPeriodMs = 1_000;
+/** Statistics of the same second may be shared. */
+const scrapePeriodMs = 1_200;
 
 export async function visit(ground: ClusterGround, side: Side, load: Load, name: string): Promise<Round> {
   const { plane, api } = ground;
@@ -59,6 +65,7 @@ export async function visit(ground: ClusterGround, side: Side, load: Load, name:
     await watch.synced();
     await node.ready();
     const bench = new NodeVisit(ground, node, watch);
+    cleanups.defer('the scraper', async () => bench.close());
     await bench.create(bench.podNames('warm', warmUpPods));
     await bench.delete(bench.podNames('warm', warmUpPods));
     await sleep(startSettleMs);
@@ -81,21 +88,33 @@ class NodeVisit {
   readonly #ground: ClusterGround;
   readonly #node: ClusterNode;
   readonly #watch: PodWatch;
+  readonly #scraper: Agent;
 
   constructor(ground: ClusterGround, node: ClusterNode, watch: PodWatch) {
     this.#ground = ground;
     this.#node = node;
     this.#watch = watch;
+    const { pki } = ground.plane;
+    const { certificatePem: cert, keyPem: key } = pki.issue({
+      subject: { organizations: ['system:masters'], commonName: 'monitoring' },
+    });
+    // The reference's certificate is its own; whom is asked is known here.
+    this.#scraper = new Agent({ keepAlive: true, maxSockets: 1, cert, key, rejectUnauthorized: false });
+  }
+
+  close(): void {
+    this.#scraper.destroy();
   }
 
   podNames(burst: string, count: number): string[] {
     return Array.from({ length: count }, (_, index) => `${this.#node.name}-${burst}-${index}`);
   }
 
-  async measure({ pods, bursts, settleMs, restMs }: Load): Promise<Round> {
+  async measure({ pods, bursts, settleMs, restMs, scrapes: scrapeCount }: Load): Promise<Round> {
     const done: Burst[] = [];
     const requests = { start: 0, delete: 0 };
     let rest: Rest | undefined;
+    let scrapes: Scrapes | undefined;
     for (let index = 0; index < bursts; index++) {
       const isLast = index === bursts - 1;
       const names = this.podNames(String(index), pods);
@@ -103,7 +122,10 @@ class NodeVisit {
         () => this.create(names),
         () => sleep(isLast ? settleMs : quietMs + (lookPeriodMs * index) / bursts),
       );
-      if (isLast) rest = await this.#rest(restMs);
+      if (isLast) {
+        rest = await this.#rest(restMs);
+        scrapes = await this.#scrapes(scrapeCount, rest);
+      }
       const deleted = await this.#counted(
         () => this.delete(names),
         () => sleep(quietMs + (lookPeriodMs * (index + 1)) / bursts),
@@ -118,11 +140,12 @@ class NodeVisit {
         cpuToDeleteSeconds: deleted.phase.cpuSeconds,
       });
     }
-    if (rest === undefined) throw new Error('a load has at least one burst');
+    if (rest === undefined || scrapes === undefined) throw new Error('a load has at least one burst');
     const all = bursts * pods;
     return {
       bursts: done,
       rest,
+      scrapes,
       requestsPerPod: { start: requests.start / all, delete: requests.delete / all },
     };
   }
@@ -177,6 +200,54 @@ class NodeVisit {
     }
     const cpuPercent = (100 * (processTreeCpuMs(pid) - cpuBeforeMs)) / (performance.now() - startMs);
     return { cpuPercent, rssMegabytes: median(megabytes) };
+  }
+
+  async #scrapes(count: number, { cpuPercent }: Rest): Promise<Scrapes> {
+    const { pid } = this;
+    // The first one finds nothing prepared.
+    await this.#scrape();
+    await sleep(scrapePeriodMs);
+    const cpuBeforeMs = processTreeCpuMs(pid);
+    const startMs = performance.now();
+    let bytes = 0;
+    for (let scrape = 0; scrape < count; scrape++) {
+      bytes = await this.#scrape();
+      await sleep(scrapePeriodMs);
+    }
+    const restMs = (cpuPercent / 100) * (performance.now() - startMs);
+    const cpuMs = processTreeCpuMs(pid) - cpuBeforeMs - restMs;
+    return { cpuMilliseconds: cpuMs / count, kilobytes: bytes / 1000 };
+  }
+
+  /** As a monitoring server does: on a connection that stays, compressed. Returns the size of the text. */
+  #scrape(): Promise<number> {
+    const { address: host, port } = this.#node;
+    return new Promise((resolve, reject) => {
+      const asking = request(
+        {
+          host,
+          port,
+          path: '/metrics/cadvisor',
+          agent: this.#scraper,
+          headers: { 'accept-encoding': 'gzip' },
+        },
+        (response) => {
+          let bytes = 0;
+          const text =
+            response.headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip()) : response;
+          text.on('data', (chunk: Buffer) => {
+            bytes += chunk.length;
+          });
+          text.on('error', reject);
+          text.on('end', () => {
+            if (response.statusCode === 200) resolve(bytes);
+            else reject(new Error(`a scrape was answered with ${response.statusCode}`));
+          });
+        },
+      );
+      asking.on('error', reject);
+      asking.end();
+    });
   }
 
   get pid(): number {

@@ -1,15 +1,24 @@
 /** `/metrics` and below: registries in Prometheus text format. */
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { errorText } from '../async/index.js';
-import { plainError } from './responses.js';
+import { plainError, type RouteResponse, type StreamedBody } from './responses.js';
 import type { Route } from './routes.js';
 
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
-const compress = promisify(gzip);
+/** Half the time of the usual level, for a fifth more bytes. */
+const gzipLevel = 1;
+
+/** A text, or the parts of a long one in their order. */
+export type Exposition = string | Iterable<string>;
 
 /** If `reset` is given, DELETE restarts the counts. */
-export function metricsRoute(path: string, text: () => string | Promise<string>, reset?: () => void): Route {
+export function metricsRoute(
+  path: string,
+  text: () => Exposition | Promise<Exposition>,
+  reset?: () => void,
+): Route {
   return {
     kind: 'plain',
     path,
@@ -22,19 +31,45 @@ export function metricsRoute(path: string, text: () => string | Promise<string>,
           body: 'metrics reset\n',
         };
       }
-      let exposition: string;
       try {
-        exposition = await text();
+        const exposition = await text();
+        if (takesGzip(headers['accept-encoding'])) {
+          const body = await compressed(typeof exposition === 'string' ? [exposition] : exposition);
+          return { status: 200, headers: { 'Content-Type': contentType, 'Content-Encoding': 'gzip' }, body };
+        }
+        const body = typeof exposition === 'string' ? exposition : streamed(exposition);
+        return { status: 200, headers: { 'Content-Type': contentType }, body };
       } catch (error) {
         // A part of the metrics would look like the whole.
-        const why = errorText(error);
-        return plainError(500, `An error has occurred while serving metrics:\n\n${why}`);
+        return failure(error);
       }
-      if (!takesGzip(headers['accept-encoding'])) {
-        return { status: 200, headers: { 'Content-Type': contentType }, body: exposition };
-      }
-      const body = await compress(exposition);
-      return { status: 200, headers: { 'Content-Type': contentType, 'Content-Encoding': 'gzip' }, body };
+    },
+  };
+}
+
+function failure(error: unknown): RouteResponse {
+  return plainError(500, `An error has occurred while serving metrics:\n\n${errorText(error)}`);
+}
+
+/** A long text is never there as a whole: only a part of it, and what has become of the parts before. */
+async function compressed(parts: Iterable<string>): Promise<Buffer> {
+  const found: Buffer[] = [];
+  await pipeline(
+    Readable.from(parts, { objectMode: true, highWaterMark: 1 }),
+    createGzip({ level: gzipLevel }),
+    async (bytes: AsyncIterable<Buffer>) => {
+      for await (const chunk of bytes) found.push(chunk);
+    },
+  );
+  return Buffer.concat(found);
+}
+
+function streamed(parts: Iterable<string>): StreamedBody {
+  return {
+    headAtOnce: false,
+    failed: failure,
+    async stream(sink) {
+      for (const part of parts) await sink.write(Buffer.from(part));
     },
   };
 }

@@ -1,8 +1,12 @@
 /** The families of file systems and block devices. */
 import type { DeviceIo } from './block-io.js';
 import type { CadvisorFamily } from './cadvisor-families.js';
-import { labelText } from './exposition.js';
+import { escaped } from './exposition.js';
 import type { DiskCounters, FilledFileSystem } from './mounted-file-systems.js';
+
+function deviceText(device: string): string {
+  return `device="${escaped(device)}"`;
+}
 
 /** Of the file systems of the machine. */
 const filled = (
@@ -14,7 +18,7 @@ const filled = (
   help,
   type: 'gauge',
   write({ fileSystems, basics }, emit) {
-    for (const each of fileSystems) emit(each[field], basics.atMs, labelText({ device: each.label }));
+    for (const each of fileSystems) emit(each[field], basics.atMs, deviceText(each.label));
   },
 });
 
@@ -40,12 +44,12 @@ function block(
     type,
     write({ fileSystems, devices, basics: { atMs } }, emit) {
       for (const each of fileSystems)
-        emit((each.disk?.[disk] ?? 0) / diskDivisor, atMs, labelText({ device: each.label }));
+        emit((each.disk?.[disk] ?? 0) / diskDivisor, atMs, deviceText(each.label));
       if (cgroup === undefined) return;
       for (const [device, io] of devices) {
         if (fileSystems.some(({ label }) => label === device)) continue;
         const value = cgroup(io);
-        if (value !== undefined) emit(value, atMs, labelText({ device }));
+        if (value !== undefined) emit(value, atMs, deviceText(device));
       }
     },
   };
@@ -65,7 +69,7 @@ const costs = (['usage', 'wait', 'indebt', 'indelay'] as const).map(
     type: 'counter',
     write({ devices, basics: { atMs } }, emit) {
       for (const [device, { cost }] of devices)
-        if (cost !== undefined) emit(cost[kind] / 1e6, atMs, labelText({ device }));
+        if (cost !== undefined) emit(cost[kind] / 1e6, atMs, deviceText(device));
     },
   }),
 );
@@ -96,7 +100,7 @@ export const blockFamilies: readonly CadvisorFamily[] = [
       write({ devices, basics: { atMs } }, emit) {
         for (const [device, { bytes }] of devices) {
           const value = bytes.get(operation);
-          if (value !== undefined) emit(value, atMs, labelText({ device }));
+          if (value !== undefined) emit(value, atMs, deviceText(device));
         }
       },
     }),
@@ -153,7 +157,11 @@ export const blockFamilies: readonly CadvisorFamily[] = [
     write({ allDevices, basics: { atMs } }, emit) {
       for (const { label, major, minor, bytes } of allDevices)
         for (const [operation, value] of bytes)
-          emit(value, atMs, labelText({ device: label, major, minor, operation }));
+          emit(
+            value,
+            atMs,
+            `${deviceText(label)},major="${major}",minor="${minor}",operation="${escaped(operation)}"`,
+          );
     },
   },
 ];

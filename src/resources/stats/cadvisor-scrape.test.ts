@@ -78,7 +78,7 @@ describe('a scrape', () => {
       procRoot: tree.procRoot,
       cgroupRoot: tree.cgroupRoot,
     });
-    return cadvisorScrape({
+    const scrape = cadvisorScrape({
       cri: {
         listPodSandbox: async () => {
           calls.push('listPodSandbox');
@@ -145,6 +145,10 @@ describe('a scrape', () => {
       measured: () => Promise.reject(new Error('not needed')),
       ...more,
     });
+    return async () => {
+      const { parts, error } = await scrape();
+      return { text: [...parts].join(''), error };
+    };
   }
 
   const labelsOf = { sandbox: '', container: '', pod: '', root: '' };
@@ -449,6 +453,7 @@ describe('file systems', () => {
       mount('/proc', 'proc', 'proc'),
       mount('/root/pods/u/volumes/x', 'tmpfs', 'tmpfs'),
       mount('/run/c/rootfs', 'overlay', 'overlay', '0:30'),
+      mount(`/run/c/sandboxes/${sandboxId}/shm`, 'tmpfs', 'shm', '0:31'),
     ];
     expect(shownFileSystems(mounts, '/root').map(({ label }) => label)).toEqual([
       'overlay_0-20',

@@ -32,7 +32,8 @@ export interface CadvisorScrapeOptions {
 }
 
 export interface CadvisorPage {
-  readonly text: string;
+  /** The text in parts, each made when it is its turn: with many pods the whole has some ten megabytes. To be read once. */
+  readonly parts: Iterable<string>;
   /** What could not be read. */
   readonly error?: unknown;
 }
@@ -46,11 +47,9 @@ export function cadvisorScrape(options: CadvisorScrapeOptions): () => Promise<Ca
   let machine: MachineShape | undefined;
   return async () => {
     const errors: unknown[] = [];
-    let text = '';
+    let subjects: readonly CadvisorSubject[] = [];
     try {
-      const subjects = await subjectsNow(options, known, images);
-      const { oomKills, clock } = options;
-      text = containersText(subjects, { nowMs: clock.now(), oomKills: (cgroup) => oomKills.of(cgroup) });
+      subjects = await subjectsNow(options, known, images);
     } catch (error) {
       errors.push(error);
     }
@@ -62,9 +61,16 @@ export function cadvisorScrape(options: CadvisorScrapeOptions): () => Promise<Ca
       errors.push(error);
       failed.machine = true;
     }
-    text += machineText(machine, options.version, failed);
-    return errors.length === 0 ? { text } : { text, error: errors[0] };
+    const { oomKills, clock, version } = options;
+    const now = { nowMs: clock.now(), oomKills: (cgroup: string) => oomKills.of(cgroup) };
+    const parts = pageParts(containersText(subjects, now), machineText(machine, version, failed));
+    return errors.length === 0 ? { parts } : { parts, error: errors[0] };
   };
+}
+
+function* pageParts(containers: Iterable<string>, machine: string): Generator<string> {
+  yield* containers;
+  yield machine;
 }
 
 async function subjectsNow(

@@ -1,8 +1,7 @@
 /** What `/metrics/cadvisor` tells of one cgroup beyond the summary, from either version of the kernel's files. */
 import { sharesOfWeight } from '../../kube/index.js';
 import { type BlkioSet, blkioDevices, type DeviceIo, ioStatDevices } from './block-io.js';
-import { type CgroupText, limitOf } from './cgroup.js';
-import { keyedNumbers } from './machine-files.js';
+import { type CgroupText, keyedIn, limitOf } from './cgroup.js';
 
 export interface CgroupDetails {
   readonly cpu: {
@@ -56,9 +55,9 @@ export interface CgroupSpec {
 }
 
 export function detailsOfV2(read: CgroupText, isRoot: boolean): CgroupDetails {
-  const cpu = numbersIn(read('cpu.stat'));
-  const memory = numbersIn(read('memory.stat'));
-  const events = numbersIn(read('memory.events'));
+  const cpu = numbersIn(read, 'cpu.stat');
+  const memory = numbersIn(read, 'memory.stat');
+  const events = numbersIn(read, 'memory.events');
   const [quota = 'max', period = '0'] = (read('cpu.max') ?? '').trim().split(' ');
   const hasQuota = /^\d+$/.test(quota) && Number(quota) > 0;
   return {
@@ -123,10 +122,10 @@ export function detailsOfV1(
   isRoot: boolean,
   blkioSets?: readonly BlkioSet[],
 ): CgroupDetails {
-  const ticks = numbersIn(texts.cpuacct('cpuacct.stat'));
-  const memory = numbersIn(texts.memory('memory.stat'));
+  const ticks = numbersIn(texts.cpuacct, 'cpuacct.stat');
+  const memory = numbersIn(texts.memory, 'memory.stat');
   const quota = Number(texts.cpu('cpu.cfs_quota_us') ?? -1);
-  const cpu = numbersIn(quota > 0 ? texts.cpu('cpu.stat') : undefined);
+  const cpu = quota > 0 ? numbersIn(texts.cpu, 'cpu.stat') : () => 0;
   return {
     cpu: {
       userSeconds: ticks('user') / ticksPerSecond,
@@ -173,8 +172,8 @@ export function detailsOfV1(
   };
 }
 
-function numbersIn(text: string | undefined): (key: string) => number {
-  const found = keyedNumbers(text ?? '');
+function numbersIn(read: CgroupText, file: string): (key: string) => number {
+  const found = keyedIn(read, file);
   return (key) => found.get(key) ?? 0;
 }
 

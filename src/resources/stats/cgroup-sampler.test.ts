@@ -1,3 +1,4 @@
+import { utimesSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import { blkioDevices, ioStatDevices } from './block-io.js';
@@ -230,6 +231,59 @@ describe('CgroupSampler', () => {
     const { fileDescriptors } = processFigures({ ...files, names }, procRoot, [50, 51, 52, 53, 54, 55]);
     expect(fileDescriptors).toBe(statsLimits.listedDescriptors);
     expect(listed).toBe(statsLimits.listedDescriptors);
+  });
+
+  it('counts many open files every ten seconds only', async () => {
+    tree.add('kubepods/pod1/c1', { 'cgroup.procs': '60\n61\n' });
+    tree.addProcess(60);
+    for (let fd = 2; fd < 300; fd++) tree.put(`proc/60/fd/${fd}`, '');
+    const counted = async (waitMs: number): Promise<unknown> => {
+      await clock.advance(waitMs);
+      const { processes: figures } = sampler.detailed('/kubepods/pod1/c1')!;
+      return [figures.processes, figures.fileDescriptors];
+    };
+    expect(await counted(0)).toEqual([2, 300]);
+    tree.put('proc/60/fd/300', '');
+    tree.add('kubepods/pod1/c1', { 'cgroup.procs': '60\n' });
+    expect(await counted(5_000)).toEqual([1, 300]);
+    expect(await counted(5_000)).toEqual([1, 301]);
+    // Another process: nothing of what was counted is its.
+    tree.put('proc/60/fd/301', '');
+    tree.addProcess(70);
+    tree.add('kubepods/pod1/c1', { 'cgroup.procs': '70\n' });
+    expect(await counted(2_000)).toEqual([1, 2]);
+    tree.put('proc/70/fd/2', '');
+    expect(await counted(2_000)).toEqual([1, 3]);
+  });
+
+  it('reads files of any length whole', () => {
+    const pids = Array.from({ length: 5_000 }, (_, index) => `${index + 1}\n`).join('');
+    tree.add('kubepods', { 'cgroup.procs': pids });
+    const { files, cgroupRoot } = tree;
+    expect(files.readCgroupFile(`${cgroupRoot}/kubepods/cgroup.procs`)).toBe(pids);
+    expect(files.readCgroupFile(`${cgroupRoot}/kubepods/memory.max`)).toBe('9000\n');
+    expect(files.readCgroupFile(`${cgroupRoot}/kubepods/nothing`)).toBeUndefined();
+  });
+
+  it('knows when a cgroup that was made anew was made', async () => {
+    tree.add('kubepods');
+    const madeAt = (seconds: number): void => {
+      for (const file of ['', '/cgroup.events']) {
+        utimesSync(`${tree.cgroupRoot}/kubepods${file}`, seconds, seconds);
+      }
+    };
+    const seen = async (): Promise<number | undefined> => {
+      await clock.advance(2_000);
+      return sampler.detailed('/kubepods')?.usage.createdAtMs;
+    };
+    const startSeconds = Math.ceil(clock.now() / 1000) + 60;
+    madeAt(startSeconds);
+    expect(await seen()).toBe(startSeconds * 1000);
+    tree.remove('kubepods');
+    expect(await seen()).toBeUndefined();
+    tree.add('kubepods');
+    madeAt(startSeconds + 60);
+    expect(await seen()).toBe((startSeconds + 60) * 1000);
   });
 
   it('takes the limits of the root from the machine', () => {

@@ -9,7 +9,7 @@ import type { KernelFiles } from './kernel-files.js';
 import { statsLimits } from './limits.js';
 import type { CgroupUsage } from './machine.js';
 import { type InterfaceCounters, interfaceCounters, memInfo, uptimeMs } from './machine-files.js';
-import { type ProcessFigures, processFigures, processIds } from './processes.js';
+import { ProcessCounts, type ProcessFigures, processIds } from './processes.js';
 
 export interface CgroupSample {
   readonly usage: CgroupUsage;
@@ -40,7 +40,6 @@ const root = '/';
 
 interface KeptSample {
   readonly readAt: number;
-  readonly createdAtMs: number;
   sample: CgroupSample | DetailedSample;
 }
 
@@ -50,15 +49,19 @@ export class CgroupSampler {
   readonly #procRoot: string;
   readonly #cgroupRoot: string;
   readonly #kept = new BoundedMap<string, KeptSample>({ maxEntries: statsLimits.cgroups });
+  readonly #processes: ProcessCounts;
   #trees: CgroupTrees | undefined;
   #blkioSets: readonly BlkioSet[] | undefined;
   #bootMs: number | undefined;
+  /** When each cgroup was made; one that is gone may be made anew. */
+  readonly #created = new BoundedMap<string, number>({ maxEntries: statsLimits.cgroups });
 
   constructor({ clock, files, procRoot = '/proc', cgroupRoot = '/sys/fs/cgroup' }: CgroupSamplerOptions) {
     this.#clock = clock;
     this.#files = files;
     this.#procRoot = procRoot;
     this.#cgroupRoot = cgroupRoot;
+    this.#processes = new ProcessCounts({ clock, files, procRoot });
   }
 
   /** What the summary needs. Throws if there is no such cgroup. */
@@ -67,7 +70,12 @@ export class CgroupSampler {
     const kept = this.#kept.get(cgroup);
     if (kept !== undefined && this.#isFresh(kept)) return kept.sample;
     const read = this.#readerOf(cgroup);
-    return this.#keep(cgroup, this.#sampleOf(cgroup, read));
+    try {
+      return this.#keep(cgroup, this.#sampleOf(cgroup, read));
+    } catch (error) {
+      this.#created.delete(cgroup);
+      throw error;
+    }
   }
 
   /** Everything; undefined if the cgroup is gone. */
@@ -80,6 +88,7 @@ export class CgroupSampler {
       const sample = kept !== undefined && this.#isFresh(kept) ? kept.sample : this.#sampleOf(cgroup, read);
       return this.#keep(cgroup, this.#withDetails(cgroup, sample, read));
     } catch {
+      this.#created.delete(cgroup);
       return undefined;
     }
   }
@@ -140,9 +149,8 @@ export class CgroupSampler {
 
   #keep<S extends CgroupSample | DetailedSample>(cgroup: string, sample: S): S {
     const kept = this.#kept.get(cgroup);
-    const { createdAtMs } = sample.usage;
     const readAt = kept !== undefined && this.#isFresh(kept) ? kept.readAt : this.#clock.monotonic();
-    this.#kept.set(cgroup, { readAt, createdAtMs, sample });
+    this.#kept.set(cgroup, { readAt, sample });
     return sample;
   }
 
@@ -202,7 +210,7 @@ export class CgroupSampler {
       ...sample,
       // Without the controller the processes stand for their threads.
       details: { ...details, spec, threads: details.threads || (isRoot ? 0 : pids.length) },
-      processes: processFigures(this.#files, this.#procRoot, pids),
+      processes: this.#processes.of(cgroup, pids),
       hasPressure: this.#tree.version === 2 && cpuPressure !== undefined,
     };
   }
@@ -214,30 +222,37 @@ export class CgroupSampler {
 
   /** The files of a cgroup, each read once. */
   #readerOf(cgroup: string): (controller: StatsController) => CgroupText {
-    const texts = new Map<string, string | undefined>();
+    const byDirectory = new Map<string, CgroupText>();
     return (controller) => {
       const directory = this.#tree.directory(cgroup, controller);
       if (directory === undefined) return () => undefined;
-      return (file) => {
-        const place = `${directory}/${file}`;
-        if (texts.has(place)) return texts.get(place);
-        const text = this.#files.read(place);
-        texts.set(place, text);
+      const known = byDirectory.get(directory);
+      if (known !== undefined) return known;
+      const texts = new Map<string, string | undefined>();
+      const read: CgroupText = (file) => {
+        if (texts.has(file)) return texts.get(file);
+        const text = this.#files.readCgroupFile(`${directory}/${file}`);
+        texts.set(file, text);
         return text;
       };
+      byDirectory.set(directory, read);
+      return read;
     };
   }
 
   /** Directories and files have the time of the cgroup's making, or a later one; but none before the start of the machine. */
   #createdAtMs(cgroup: string): number {
-    const known = this.#kept.get(cgroup)?.createdAtMs;
+    const known = this.#created.get(cgroup);
     if (known !== undefined) return known;
     const places =
       this.#tree.version === 2
         ? this.#directories(cgroup).flatMap((directory) => [directory, `${directory}/cgroup.events`])
         : this.#directories(cgroup).map((directory) => `${directory}/cgroup.clone_children`);
     const times = places.flatMap((place) => this.#files.modifiedMs(place) ?? []);
-    return times.length === 0 ? 0 : Math.max(Math.min(...times), this.#startOfMachine());
+    if (times.length === 0) return 0;
+    const createdAtMs = Math.max(Math.min(...times), this.#startOfMachine());
+    this.#created.set(cgroup, createdAtMs);
+    return createdAtMs;
   }
 
   #startOfMachine(): number {
@@ -262,6 +277,7 @@ export class CgroupSampler {
 
 /** As it is shown: from the root, without a slash at the end. */
 function pathOf(name: string): string {
+  if (name.startsWith('/') && !/\/\.|\/\/|.\/$/.test(name)) return name;
   const joined = path.posix.join(root, name);
   return joined === root ? root : joined.replace(/\/$/, '');
 }

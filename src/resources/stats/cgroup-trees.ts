@@ -19,13 +19,13 @@ export interface CgroupTrees {
 
 export function cgroupTrees(files: KernelFiles, cgroupRoot: string, procRoot: string): CgroupTrees {
   if (files.modifiedMs(path.join(cgroupRoot, 'cgroup.controllers')) !== undefined) {
-    return { version: 2, roots: [cgroupRoot], directory: (name) => path.join(cgroupRoot, name) };
+    return { version: 2, roots: [cgroupRoot], directory: (name) => below(cgroupRoot, name) };
   }
   const mounts = controllerMounts(files.read(path.join(procRoot, 'self/mountinfo')) ?? '');
-  const below = (place: string): boolean => place === cgroupRoot || place.startsWith(`${cgroupRoot}/`);
+  const isBelow = (place: string): boolean => place === cgroupRoot || place.startsWith(`${cgroupRoot}/`);
   const roots = new Map<StatsController, string>();
   for (const controller of controllers) {
-    const mount = mounts.find((each) => each.controllers.includes(controller) && below(each.path))?.path;
+    const mount = mounts.find((each) => each.controllers.includes(controller) && isBelow(each.path))?.path;
     const usual = path.join(cgroupRoot, controller);
     const root = mount ?? (files.modifiedMs(usual) === undefined ? undefined : usual);
     if (root !== undefined) roots.set(controller, root);
@@ -35,7 +35,12 @@ export function cgroupTrees(files: KernelFiles, cgroupRoot: string, procRoot: st
     roots: [...new Set(roots.values())],
     directory: (name, controller) => {
       const root = roots.get(controller);
-      return root === undefined ? undefined : path.join(root, name);
+      return root === undefined ? undefined : below(root, name);
     },
   };
+}
+
+/** Names begin with a slash; that of the root has nothing after it. */
+function below(root: string, name: string): string {
+  return name === '/' ? root : root + name;
 }

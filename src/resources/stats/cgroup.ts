@@ -24,10 +24,25 @@ export interface CgroupNumbers {
 /** The text of a file of the cgroup; undefined if there is none. */
 export type CgroupText = (file: string) => string | undefined;
 
+const keyed = new WeakMap<CgroupText, Map<string, ReadonlyMap<string, number>>>();
+
+/** The `key value` lines of a file; empty if there is none. What was read once is parsed once. */
+export function keyedIn(read: CgroupText, file: string): ReadonlyMap<string, number> {
+  const files = keyed.get(read) ?? new Map<string, ReadonlyMap<string, number>>();
+  keyed.set(read, files);
+  const known = files.get(file);
+  if (known !== undefined) return known;
+  const numbers = keyedNumbers(read(file) ?? '');
+  files.set(file, numbers);
+  return numbers;
+}
+
 /** Throws if the cgroup is gone. */
 export function numbersOfV2(read: CgroupText): CgroupNumbers {
-  const usage = keyedNumbers(needed(read, 'cpu.stat')).get('usage_usec') ?? 0;
-  const counts = keyedNumbers(needed(read, 'memory.stat'));
+  needed(read, 'cpu.stat');
+  needed(read, 'memory.stat');
+  const usage = keyedIn(read, 'cpu.stat').get('usage_usec') ?? 0;
+  const counts = keyedIn(read, 'memory.stat');
   const count = (key: string): number => counts.get(key) ?? 0;
   const current = read('memory.current');
   const swapCurrent = read('memory.swap.current');
@@ -51,7 +66,8 @@ export function numbersOfV2(read: CgroupText): CgroupNumbers {
 /** Throws if the cgroup is gone. */
 export function numbersOfV1(cpuacct: CgroupText, memory: CgroupText): CgroupNumbers {
   const usage = needed(cpuacct, 'cpuacct.usage');
-  const counts = keyedNumbers(needed(memory, 'memory.stat'));
+  needed(memory, 'memory.stat');
+  const counts = keyedIn(memory, 'memory.stat');
   const count = (key: string): number => counts.get(key) ?? 0;
   return {
     usageCoreNanoSeconds: wholeNumber('cpuacct.usage', usage),

@@ -30,12 +30,8 @@ export function headText({ name, help, type }: Pick<Family, 'name' | 'help' | 't
 }
 
 function line(name: string, { labels = {}, value, timeMs }: Sample): string {
-  return sampleLine(name, labelText(labels), value, timeMs);
-}
-
-/** `labels` is what `labelText` made of them. */
-export function sampleLine(name: string, labels: string, value: number, timeMs: number | undefined): string {
-  const set = labels === '' ? '' : `{${labels}}`;
+  const text = labelText(labels);
+  const set = text === '' ? '' : `{${text}}`;
   return `${name}${set} ${value}${timeMs === undefined ? '' : ` ${Math.round(timeMs)}`}\n`;
 }
 
@@ -46,7 +42,8 @@ export function labelText(labels: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
-function escaped(text: string): string {
+/** A value of a label between its quotes. */
+export function escaped(text: string): string {
   return /["\\\n]/.test(text)
     ? text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
     : text;

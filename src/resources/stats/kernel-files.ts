@@ -1,10 +1,21 @@
 /** Reads files of the kernel: at once, whole, and no more than they can hold. */
-import { closeSync, type Dirent, opendirSync, openSync, readlinkSync, readSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  type Dirent,
+  opendirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { type StatsLimits, statsLimits } from './limits.js';
 
 /** What is not there, or goes away while it is read, is undefined or empty: a cgroup or a process may end at any time. */
 export interface KernelFiles {
   read(path: string): string | undefined;
+  /** The same for a file of a cgroup, which has short lines in ASCII. */
+  readCgroupFile(path: string): string | undefined;
   /** The names of the first entries, no more than `limit`. */
   names(path: string, limit: number): readonly string[];
   /** Those among the first entries, as many as there may be cgroups. */
@@ -31,24 +42,47 @@ export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>):
       length += count;
     }
   };
+  const opened = (path: string, read: (descriptor: number) => string): string | undefined =>
+    ifThere(() => {
+      const descriptor = openSync(path, 'r');
+      try {
+        return read(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+    });
   return {
-    read: (path) =>
-      ifThere(() => {
-        const descriptor = openSync(path, 'r');
-        try {
-          return whole(descriptor);
-        } finally {
-          closeSync(descriptor);
-        }
+    read: (path) => opened(path, whole),
+    readCgroupFile: (path) =>
+      opened(path, (descriptor) => {
+        const count = readSync(descriptor, buffer, 0, buffer.length, 0);
+        return count < wholeBelowBytes ? buffer.toString('latin1', 0, count) : whole(descriptor);
       }),
-    names: (path, limit) => ifThere(() => firstEntries(path, limit).map(({ name }) => name)) ?? [],
+    names: (path, limit) => ifThere(() => namesIn(path, limit)) ?? [],
     directories: (path) =>
-      ifThere(() => firstEntries(path, statsLimits.cgroups))
+      ifThere(() => directoriesIn(path, statsLimits.cgroups))
         ?.filter((entry) => entry.isDirectory())
         .map(({ name }) => name) ?? [],
     link: (path) => ifThere(() => readlinkSync(path)),
     modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
   };
+}
+
+/** The kernel fills a page with whole lines, so less than this, with short lines, is all that there is. */
+const wholeBelowBytes = 3072;
+
+/** Kernels from 6.2 tell the number of a process's open files as the size: few of them are listed by one quick call. */
+function namesIn(path: string, limit: number): string[] {
+  const { size } = statSync(path);
+  if (size > 0 && size <= limit) return readdirSync(path).slice(0, limit);
+  return firstEntries(path, limit).map(({ name }) => name);
+}
+
+/** A directory has a link for its name, its own `.` and the `..` of each directory in it; some file systems do not count. */
+function directoriesIn(path: string, limit: number): Dirent[] {
+  const { nlink } = statSync(path);
+  if (nlink === 2) return [];
+  return nlink > 2 && nlink <= limit ? readdirSync(path, { withFileTypes: true }) : firstEntries(path, limit);
 }
 
 /** Names per call of the kernel. */

@@ -5,12 +5,40 @@ import type { InterfaceStats, PsiFigures, PsiStats } from './summary-types.js';
 /** `key value` lines, as in cpu.stat and memory.stat. */
 export function keyedNumbers(text: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
-  for (const line of text.split('\n')) {
-    const [key, value] = line.split(' ');
-    if (key !== undefined && value !== undefined && /^\d{1,20}$/.test(value)) found.set(key, Number(value));
+  for (let start = 0; start < text.length; ) {
+    const newline = text.indexOf('\n', start);
+    const end = newline < 0 ? text.length : newline;
+    const gap = text.indexOf(' ', start);
+    if (gap > start && gap < end) {
+      const value = digitsAt(text, gap + 1, end);
+      if (value !== undefined) found.set(text.slice(start, gap), value);
+    }
+    start = end + 1;
   }
   return found;
 }
+
+/** Numbers with more digits may not be exact if they are added up. */
+const exactDigits = 15;
+const mostDigits = 20;
+
+/** The number that begins there and ends with the line or a space. Scrapes read some ten thousand of these. */
+function digitsAt(text: string, start: number, lineEnd: number): number | undefined {
+  let value = 0;
+  let at = start;
+  for (; at < lineEnd; at++) {
+    const code = text.charCodeAt(at);
+    if (code === space) break;
+    const digit = code - zero;
+    if (digit < 0 || digit > 9) return undefined;
+    value = value * 10 + digit;
+  }
+  const length = at - start;
+  if (length === 0 || length > mostDigits) return undefined;
+  return length <= exactDigits ? value : Number(text.slice(start, at));
+}
+const space = 0x20;
+const zero = 0x30;
 
 /** `/proc/meminfo`, in bytes. */
 export function memInfo(text: string): ReadonlyMap<string, number> {

@@ -19,20 +19,22 @@ export interface FilledFileSystem extends MountedFileSystem {
   readonly inodesFree: number;
 }
 
+const sharedMemory = /\/[0-9a-f]{64}\/(userdata\/)?shm$/;
 const shownTypes =
   /^(ext[234]?|xfs|squashfs|f2fs|jfs|reiserfs|hfs|hfsplus|ntfs|ntfs3|vfat|fat|msdos|exfat|udf|iso9660|btrfs|zfs|overlay|tmpfs|nfs.*)$/;
 
 /**
  * Each file system once, those of the machine first: the kernel lists mounts in the order in which they were made.
  * Those below `withoutBelow` are the volumes of pods, which the summary has. An overlay that is not the machine's root
- * is a container's, with the figures of the file system that it lies on.
+ * is a container's, with the figures of the file system that it lies on. Runtimes make one for the shared memory of each
+ * sandbox, too.
  */
 export function shownFileSystems(mounts: readonly MountPoint[], withoutBelow: string): MountedFileSystem[] {
   const found = new Map<string, MountedFileSystem>();
   for (const { target, source, fsType, device } of mounts) {
     if (found.size === statsLimits.fileSystems) break;
     if (!shownTypes.test(fsType) || target.startsWith(`${withoutBelow}/`)) continue;
-    if (fsType === 'overlay' && target !== '/') continue;
+    if ((fsType === 'overlay' && target !== '/') || sharedMemory.test(target)) continue;
     const label =
       fsType === 'tmpfs' ? target : fsType === 'overlay' ? `overlay_${device.replace(':', '-')}` : source;
     if (!found.has(label)) found.set(label, { label, target, device });

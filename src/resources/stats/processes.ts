@@ -1,5 +1,6 @@
 /** Counts the processes of one cgroup, their open files and sockets, and reads the limit of open files. */
 import path from 'node:path';
+import { BoundedMap, type Clock } from '../../async/index.js';
 import type { KernelFiles } from './kernel-files.js';
 import { statsLimits } from './limits.js';
 
@@ -15,6 +16,41 @@ export interface ProcessFigures {
 /** The process ids in `cgroup.procs`. */
 export function processIds(text: string): number[] {
   return text.split('\n').flatMap((line) => (/^[1-9]\d{0,9}$/.test(line) ? Number(line) : []));
+}
+
+export interface ProcessCountsOptions {
+  readonly clock: Clock;
+  readonly files: KernelFiles;
+  readonly procRoot: string;
+}
+
+/** Counting the open files of a cgroup with so many costs more than all its other figures, and is not done at each scrape. */
+const manyFiles = 256;
+const manyFilesMs = 10_000;
+
+export class ProcessCounts {
+  readonly #options: ProcessCountsOptions;
+  /** Of cgroups with many open files. */
+  readonly #kept = new BoundedMap<string, { readonly readAt: number; readonly figures: ProcessFigures }>({
+    maxEntries: statsLimits.cgroups,
+  });
+
+  constructor(options: ProcessCountsOptions) {
+    this.#options = options;
+  }
+
+  of(cgroup: string, pids: readonly number[]): ProcessFigures {
+    const { clock, files, procRoot } = this.#options;
+    const readAt = clock.monotonic();
+    const kept = this.#kept.get(cgroup);
+    if (kept !== undefined && readAt - kept.readAt < manyFilesMs && pids[0] === kept.figures.firstPid) {
+      return { ...kept.figures, processes: pids.length };
+    }
+    const figures = processFigures(files, procRoot, pids);
+    if (figures.fileDescriptors < manyFiles) this.#kept.delete(cgroup);
+    else this.#kept.set(cgroup, { readAt, figures });
+    return figures;
+  }
 }
 
 /** Counts no more open files than are listed, see `statsLimits`. */

@@ -469,7 +469,8 @@ describe('metrics', () => {
     expect(resourceMetricsText(undefined).match(/^[a-z].*$/gm)).toEqual(['resource_scrape_error 1']);
   });
   it('of containers have six labels', async () => {
-    const { text } = await provider().scrape();
+    const { parts } = await provider().scrape();
+    const text = [...parts].join('');
     expect(text).toContain(
       `container_memory_working_set_bytes{namespace="default",pod="web",container="app",image="img",name="c1",id="/kubepods.slice/poduid-web/c1"} 30 ${atMs}\n`,
     );
@@ -557,6 +558,16 @@ describe('the kernel', () => {
       new Map([
         ['usage_usec', 5],
         ['user_usec', 3],
+      ]),
+    ],
+    [
+      'keyed numbers of every form',
+      keyedNumbers('a 0\nb\n c 1\nd  2\ne 3 4\nf 9007199254740993\ng 123456789012345678901\nh -1\n\ni 7'),
+      new Map([
+        ['a', 0],
+        ['e', 3],
+        ['f', 9007199254740992],
+        ['i', 7],
       ]),
     ],
     ['meminfo', memInfo('MemTotal:       2 kB\nHugePages_Total:   0\n'), new Map([['MemTotal', 2048]])],

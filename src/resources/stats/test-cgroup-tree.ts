@@ -41,6 +41,7 @@ export class TestCgroups {
       };
     return {
       read: counted(real.read),
+      readCgroupFile: counted(real.readCgroupFile),
       names: (path, limit) => counted((place) => real.names(place, limit))(path),
       directories: counted(real.directories),
       link: counted(real.link),

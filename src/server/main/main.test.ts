@@ -252,7 +252,7 @@ describe('routes', () => {
         memoryLimits: { nodeBytes: undefined, podsBytes: undefined },
       }),
       measuredNode: () => Promise.reject(new Error('nobody asks')),
-      scrape: async () => ({ text: '' }),
+      scrape: async () => ({ parts: [] }),
     };
     const server = await main({ kubelet: { stats } });
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' };

@@ -13,7 +13,7 @@ function noStats(version: string): StatsProvider {
     measured: () => Promise.reject(error),
     measuredNode: () => Promise.reject(error),
     scrape: async () => ({
-      text: machineText(undefined, version, { containers: true, machine: true }),
+      parts: [machineText(undefined, version, { containers: true, machine: true })],
       error,
     }),
   };
@@ -46,9 +46,9 @@ export function statsRoutes({ stats: given, version, timeline }: StatsRoutesOpti
       return resourceMetricsText(told ?? undefined);
     }),
     metricsRoute('/metrics/cadvisor', async () => {
-      const { text, error } = await stats.scrape();
+      const { parts, error } = await stats.scrape();
       if (error !== undefined) tell(error);
-      return text;
+      return parts;
     }),
   ];
 }
