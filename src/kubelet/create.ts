@@ -101,6 +101,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     },
     nodeAllocatable: () => allocatableOf(settings.node(), settings.host),
     supportsRecursiveReadOnly: (handler) => links.check.target.supports(handler, 'recursiveReadOnlyMounts'),
+    csi: csi.client,
   });
   const probes = createProbes(settings, { statusOf: (uid) => statuses.get(uid) });
   const images = createImages(settings);
@@ -200,6 +201,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     turns: runtime,
     pressure: eviction.conditions,
     shutdownError: () => shutdown?.error(),
+    volumes,
   });
 
   // What drives: the work queue, one worker per pod, the handlers, housekeeping, the loop.

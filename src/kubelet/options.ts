@@ -17,10 +17,12 @@ import type { Timeline } from '../timeline/index.js';
 import type {
   CallCsi,
   ClaimStore,
+  CsiObjects,
   DriverNotice,
   DriverPolicies,
   ServiceAccountTokens,
   TrustBundles,
+  VolumeAttachments,
 } from '../volumes/index.js';
 import type { AdmissionHandler } from './admission/admission.js';
 import type { JoinCluster } from './cluster/membership.js';
@@ -66,8 +68,12 @@ export interface KubeletCsiOptions {
   readonly call?: CallCsi;
   /** Where the cluster learns which drivers the node has; without it nobody does. */
   readonly notice?: DriverNotice;
-  /** What the cluster's CSIDriver objects ask of the node. */
+  /** What the cluster's CSIDriver objects ask of the node; without a cluster no driver asks for anything. */
   readonly policies?: DriverPolicies;
+  /** Secrets and VolumeAttachments of the cluster. */
+  readonly objects?: CsiObjects;
+  /** What the cluster has attached to the node. */
+  readonly attachments?: VolumeAttachments;
 }
 
 export interface KubeletOptions {

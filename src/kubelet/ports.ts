@@ -51,6 +51,14 @@ export interface PodVolumes extends ContainerVolumes {
   objectsChanged(uids: ReadonlySet<string>): void;
   /** Told when pods may have ended. */
   podsChanged(): void;
+  /** Unique names of volumes that nobody may detach from the node; undefined while that is not known. */
+  volumesInUse?(): readonly string[] | undefined;
+  /** Told what the cluster knows to be in use. */
+  volumesReported?(names: readonly string[]): void;
+  /** Told when what the cluster has attached, or needs to attach, may have changed. */
+  attachmentsChanged?(): void;
+  /** Told when a driver of the plugin can be used. */
+  driverReady?(pluginName: string): void;
   /** Takes over what an earlier run left; called before any pod is synced. */
   start(): Promise<void>;
   /** Awaits what is under way. */

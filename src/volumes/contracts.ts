@@ -53,12 +53,34 @@ export interface VolumeTraits {
   readonly relabel: boolean;
 }
 
-/** The device part of plugins that mount a device once for all pods (local volumes; CSI later). */
-export interface DeviceMounts {
+/** What is known of a device that may be mounted. */
+export interface DeviceRemains {
   /** The volume's name across pods: `kubernetes.io/local-volume/pv-1`. */
-  uniqueName(spec: VolumeSpec): string;
-  mountDevice(spec: VolumeSpec, signal: AbortSignal): Promise<void>;
-  unmountDevice(innerName: string): Promise<void>;
+  readonly uniqueName: string;
+  readonly innerName: string;
+}
+
+/** The device part of plugins that mount a device once for all pods (local volumes, CSI). */
+export interface DeviceMounts {
+  /** The volume's name across pods; undefined for a volume that has no device. */
+  uniqueName(spec: VolumeSpec): string | undefined;
+  mountDevice(
+    spec: VolumeSpec,
+    signal: AbortSignal,
+    options?: { readonly fsGroup?: number | undefined },
+  ): Promise<void>;
+  unmountDevice(device: DeviceRemains): Promise<void>;
+  /** Devices that an earlier run left, also those that no pod has a directory for. */
+  remains?(): Promise<readonly DeviceRemains[]>;
+}
+
+/** The part of plugins whose volumes the cluster attaches to the node before they can be mounted. */
+export interface VolumeAttaching {
+  /** Resolves once it is known which volumes need that. */
+  ready(spec: VolumeSpec, signal: AbortSignal): Promise<void>;
+  isNeeded(spec: VolumeSpec): boolean;
+  /** Asks the cluster; rejects unless the volume is attached. */
+  verify(spec: VolumeSpec, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -72,8 +94,8 @@ export interface VolumePlugin {
   accepts(spec: VolumeSpec): boolean;
   /** The pod volume's name for inline volumes, otherwise the PersistentVolume's. */
   innerName(spec: VolumeSpec): string;
-  /** Whether every sync of the pod repeats the set-up. */
-  readonly refreshes: boolean;
+  /** Whether every sync of the pod repeats the set-up: of all volumes, or of some. */
+  readonly refreshes: boolean | ((spec: VolumeSpec) => boolean);
   /** Whether it has a directory below the pod's `volumes`; without one it is never reconstructed. */
   readonly ownsDirectory: boolean;
   readonly supportsMountOptions: boolean;
@@ -83,6 +105,9 @@ export interface VolumePlugin {
   setUp(request: SetUpRequest): Promise<void>;
   tearDown(remains: VolumeRemains): Promise<void>;
   readonly devices?: DeviceMounts;
+  readonly attaching?: VolumeAttaching;
+  /** The name across pods of a volume that an earlier run left, where its directory's name does not tell; undefined for one without a device. */
+  identify?(remains: VolumeRemains): Promise<{ readonly uniqueName: string | undefined }>;
 }
 
 /** The objects behind claims: read live from the API, or from manifests on a standalone node. */
@@ -97,14 +122,20 @@ export interface ResolvedClaim {
   readonly extraGroup: number | undefined;
 }
 
-/** Service account tokens for projected volumes; the implementation caches and refreshes them. */
+export interface ServiceAccountTokenRequest {
+  readonly pod: Pod;
+  readonly audience: string | undefined;
+  readonly expirationSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** Service account tokens for volumes; the implementation caches and refreshes them. */
 export interface ServiceAccountTokens {
-  token(request: {
-    readonly pod: Pod;
-    readonly audience: string | undefined;
-    readonly expirationSeconds: number;
-    readonly signal: AbortSignal;
-  }): Promise<string>;
+  token(request: ServiceAccountTokenRequest): Promise<string>;
+  /** The same with its end. */
+  issued(
+    request: ServiceAccountTokenRequest,
+  ): Promise<{ readonly token: string; readonly expiresAtMs: number }>;
   /** Drops the pod's cached tokens. */
   forget(podUid: string): void;
 }

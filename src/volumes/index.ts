@@ -2,6 +2,7 @@
 export * from './contracts.js';
 export * from './csi/index.js';
 export {
+  type VolumeAttachments,
   VolumeManager,
   type VolumeManagerOptions,
   type VolumeMountContext,

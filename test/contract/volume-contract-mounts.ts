@@ -35,7 +35,10 @@ export function describeMountedVolumes(contract: VolumeContract): void {
       expect(await bench.mountsBelow()).toEqual([path]);
       expect(await bench.names(path)).toEqual(['file']);
       await bench.tearDown(claiming(), spec);
-      await bench.plugin(spec).devices?.unmountDevice('pv-1');
+      await bench.plugin(spec).devices?.unmountDevice({
+        uniqueName: 'kubernetes.io/local-volume/pv-1',
+        innerName: 'pv-1',
+      });
       expect(await bench.mountsBelow()).toEqual([]);
       expect(await bench.exists(path)).toBe(false);
       expect(await bench.names(at('disk'))).toEqual(['file']);

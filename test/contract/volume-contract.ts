@@ -40,7 +40,11 @@ export class VolumeBench {
     readonly host: Host,
     readonly rootDir: string,
   ) {
-    const tokens: ServiceAccountTokens = { token: async () => this.token, forget: () => {} };
+    const tokens: ServiceAccountTokens = {
+      token: async () => this.token,
+      issued: async () => ({ token: this.token, expiresAtMs: 0 }),
+      forget: () => {},
+    };
     this.#plugins = volumePlugins({
       host,
       clock: systemClock,

@@ -251,7 +251,16 @@ describe('a persistent volume', () => {
   });
 
   it.each([
-    ['csi', { csi: { driver: 'd', volumeHandle: 'h' } }, 'of kind csi, which this node does not support'],
+    [
+      'csi without its driver',
+      { csi: { driver: 'd', volumeHandle: 'h' } },
+      'driver name d not found in the list of registered CSI drivers',
+    ],
+    [
+      'csi with a driver that is a path',
+      { csi: { driver: '../d', volumeHandle: 'h' } },
+      'csi.driver "../d" is no name of a CSI driver',
+    ],
     ['elsewhere', { local: { path: '/mnt/none' } }, 'MountVolume.MountDevice failed for volume "pv-1" : '],
   ])('that cannot be mounted is refused: %s', async (_rule, spec, text) => {
     expect(await refusal(await withVolume(spec), webPod('web', claimed))).toContain(text);
@@ -279,7 +288,11 @@ it('an image volume is left to the runtime, with all that it needs', async () =>
 
 it.each([
   ['gitRepo', { gitRepo: { repository: 'r' } }, 'git-repo volume plugin has been disabled'],
-  ['csi', { csi: { driver: 'd' } }, 'volume "v" is of kind csi, which this node does not support'],
+  [
+    'csi without its driver',
+    { csi: { driver: 'd' } },
+    'driver name d not found in the list of registered CSI drivers',
+  ],
 ])('a volume of kind %s is refused with the reason', async (_kind, source, text) => {
   const volume: Volume = { name: 'v', ...source };
   expect(await refusal(await startVolumeNode(), webPod('web', volume))).toContain(text);

@@ -13,8 +13,17 @@ export interface LocalVolumeSource {
   fsType?: string;
 }
 
-export interface CSIPersistentVolumeSource extends CSIVolumeSource {
+/** A secret in a namespace of its own. */
+export interface SecretReference {
+  name?: string;
+  namespace?: string;
+}
+
+export interface CSIPersistentVolumeSource extends Omit<CSIVolumeSource, 'nodePublishSecretRef'> {
   volumeHandle: string;
+  nodePublishSecretRef?: SecretReference;
+  nodeStageSecretRef?: SecretReference;
+  nodeExpandSecretRef?: SecretReference;
 }
 
 export interface VolumeNodeAffinity {

@@ -14,7 +14,7 @@ import {
 } from '../../pods/objects/cluster/index.js';
 import { PodStartLatency } from '../../pods/status/api-sync-start-latency.js';
 import { Timeline } from '../../timeline/index.js';
-import { ApiCsiNode, ApiDriverPolicies } from '../../volumes/csi/api/index.js';
+import { ApiCsiNode, ApiDriverPolicies, apiCsiObjects } from '../../volumes/csi/api/index.js';
 import { apiTokenRequests } from '../../volumes/tokens/api-token-requests.js';
 import { CachedServiceAccountTokens } from '../../volumes/tokens/index.js';
 import { CachedTrustBundles } from '../../volumes/trust-bundles/index.js';
@@ -28,6 +28,7 @@ import { createMembership } from './create-membership.js';
 import { createNode } from './create-node.js';
 import { CurrentNode } from './current-node.js';
 import { declaredFeatures } from './declared-features.js';
+import { nodeAttachments } from './node-attachments.js';
 import type { ClusterNode, NodeFlags, NodeOptions } from './node-options.js';
 import { annotatedTtlSeconds } from './object-ttl.js';
 import { followPulls } from './pull-times.js';
@@ -108,9 +109,16 @@ export async function createClusterKubelet(
     runtimeClasses,
     services,
     mirrors,
-    csi: { policies, ...(csiNode === undefined ? {} : { notice: csiNode }), ...given.csi },
+    csi: {
+      policies,
+      objects: apiCsiObjects(apiOfPods),
+      attachments: nodeAttachments(apis.main, nodeName, () => node.known()),
+      ...(csiNode === undefined ? {} : { notice: csiNode }),
+      ...given.csi,
+    },
     node: () => node.known() ?? nodeLink.ifConnected?.atFirst,
     join: async (deps) => {
+      policies.onChange(() => deps.volumes.attachmentsChanged?.());
       const built = await createNode(deps.settings, {
         declaredFeatures: declaredFeatures(deps.settings),
         pressure: () => pressureFacts(deps.pressure()),
@@ -119,6 +127,9 @@ export async function createClusterKubelet(
         runtime: deps.check,
         shutdownError: () => deps.shutdownError(),
         storageError: () => csiNode?.error,
+        volumesInUse: () => deps.volumes.volumesInUse?.(),
+        onVolumesReported: (names) => deps.volumes.volumesReported?.(names),
+        onNode: () => deps.volumes.attachmentsChanged?.(),
         isCpuQuotaAvailable: deps.settings.host.isCpuQuotaAvailable,
       });
       return createMembership(deps, {

@@ -100,6 +100,7 @@ function apiNode(
     onUpdate: () => {
       // Others may have made it.
       if (informer.get({ name: nodeName }) !== undefined) lease.nodeRegistered();
+      options.onNode?.();
     },
   });
   const build = (fill: (node: Node) => Promise<Node>) => (): Promise<Node> => {

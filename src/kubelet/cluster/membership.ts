@@ -5,6 +5,7 @@ import type { PodManager } from '../../pods/desired/index.js';
 import type { PodActivity } from '../../pods/events/index.js';
 import type { StatusManager } from '../../pods/status/index.js';
 import type { PressureCondition } from '../../resources/eviction/index.js';
+import type { PodVolumes } from '../ports.js';
 import type { NodeSettings, RuntimeView } from './node-options.js';
 
 /** What a membership needs of the kubelet. */
@@ -19,6 +20,8 @@ export interface MembershipDeps {
   readonly turns: PodActivity;
   /** The pressure that the node is under. */
   pressure(): readonly PressureCondition[];
+  /** Whose volumes the cluster attaches and must not detach too early. */
+  readonly volumes: Pick<PodVolumes, 'volumesInUse' | 'volumesReported' | 'attachmentsChanged'>;
   /** Why the node is not ready while its machine shuts down. */
   shutdownError(): string | undefined;
 }

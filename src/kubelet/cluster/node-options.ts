@@ -65,6 +65,8 @@ export interface NodeOptions {
   readonly isCpuQuotaAvailable?: boolean;
   readonly volumesInUse?: () => readonly string[] | undefined;
   readonly onVolumesReported?: (names: readonly string[]) => void;
+  /** Called when the API shows the node, or another state of it. */
+  readonly onNode?: () => void;
   readonly onAddresses?: (addresses: readonly NodeAddress[]) => void;
   readonly onReady?: () => void;
   /** The network that the node's addresses come from; the machine's own by default. */

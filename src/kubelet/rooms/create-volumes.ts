@@ -1,11 +1,15 @@
 /** Builds the volume manager of a kubelet that has directories on its machine. */
 import { arch } from 'node:os';
-import type { ObjectStore, ResourceList } from '../../kube/index.js';
+import type { ObjectStore, Pod, ResourceList } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
 import {
+  type CsiClientOptions,
   createVolumeMetrics,
+  csiPluginName,
+  csiVolumes,
   diskTools,
   registerVolumeCounts,
+  standalonePolicies,
   VolumeManager,
   type VolumePods,
   volumePlugins,
@@ -31,6 +35,8 @@ type VolumeSettings = Pick<
   | 'tokens'
   | 'trustBundles'
   | 'node'
+  | 'config'
+  | 'csi'
 >;
 
 /** What volumes need of the kubelet. */
@@ -38,6 +44,7 @@ export interface VolumePorts {
   readonly pods: VolumePods;
   readonly nodeAllocatable: () => ResourceList;
   readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
+  readonly csi: CsiClientOptions;
 }
 
 export function createVolumes(settings: VolumeSettings, ports: VolumePorts): PodVolumes {
@@ -58,6 +65,9 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
   if (!settings.podDirectories) return withoutVolumes;
   const { pods, nodeAllocatable, supportsRecursiveReadOnly } = ports;
   const labels = nodeLabels(nodeName);
+  const warn = (pod: Pod, reason: string, message: string): void =>
+    void timeline.event(podRef(pod), 'Warning', reason, message);
+  const { csi = {}, config } = settings;
   const manager = new VolumeManager({
     clock,
     timeline,
@@ -77,14 +87,28 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
       // Programs of this machine can do nothing for another.
       ...(settings.isOwnMachine ? { runDiskTool: diskTools(clock) } : {}),
       ...(facts.swapCapacityBytes > 0 ? { onSwappable: () => warnOfSwap(settings) } : {}),
-      warn: (pod, reason, message) => timeline.event(podRef(pod), 'Warning', reason, message),
+      warn,
+      csi: csiVolumes({
+        host,
+        clock,
+        rootDir,
+        nodeName,
+        client: ports.csi,
+        policies: csi.policies ?? standalonePolicies,
+        objects: csi.objects,
+        tokens,
+        controllerAttaches: config.enableControllerAttachDetach,
+        warn,
+      }),
     }),
     node: () => ({ name: nodeName, labels: settings.node()?.metadata.labels ?? labels }),
     supportsRecursiveReadOnly,
     isSelinuxEnabled: facts.isSelinuxEnabled,
     metrics: createVolumeMetrics(registry),
     claims,
+    attachments: config.enableControllerAttachDetach ? csi.attachments : undefined,
   });
+  ports.csi.drivers.onReady(() => manager.driverReady(csiPluginName));
   registerVolumeCounts(registry, () => manager.counts());
   return manager;
 }

@@ -34,3 +34,13 @@ export interface DriverPolicies {
   /** Undefined until the cluster's objects are known. */
   get(driver: string): DriverPolicy | undefined;
 }
+
+/** Without a cluster there is nobody to attach volumes, and nothing that limits what a driver may be used for. */
+export const standalonePolicies: DriverPolicies = {
+  synced: async () => {},
+  get: () => ({
+    ...policyWithoutObject,
+    attachRequired: false,
+    volumeLifecycleModes: ['Persistent', 'Ephemeral'],
+  }),
+};

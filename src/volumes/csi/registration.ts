@@ -2,6 +2,7 @@
 import { errorText } from '../../async/index.js';
 import { goQuote } from '../../kube/index.js';
 import { type CsiClientOptions, csiStep } from './client.js';
+import { isDriverName } from './names.js';
 import { type DriverNodeInfo, judgeNodeInfo } from './node-info.js';
 import { chooseVersion, compareVersions, parseVersion } from './versions.js';
 
@@ -21,9 +22,6 @@ export interface DriverNotice {
 export interface CsiRegistrationOptions extends CsiClientOptions {
   readonly notice?: DriverNotice | undefined;
 }
-
-/** CSI's rule for names of plugins. */
-const driverName = /^[A-Za-z0-9](?:[-.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
 
 export class CsiRegistration {
   readonly #options: CsiRegistrationOptions;
@@ -76,7 +74,7 @@ export class CsiRegistration {
   }
 
   #problem({ name, versions }: CsiClaim): string | undefined {
-    if (!driverName.test(name)) return `${goQuote(name)} is no name of a CSI driver`;
+    if (!isDriverName(name)) return `${goQuote(name)} is no name of a CSI driver`;
     const chosen = chooseVersion(versions);
     if (chosen.kind === 'refused') return chosen.problem;
     const known = this.#options.drivers.get(name);

@@ -470,8 +470,25 @@ describe('reconstruction', () => {
         innerName: 'pv',
         path: '/r/pods/u1/volumes/kubernetes.io~csi/pv',
         problem: 'no volume plugin matched',
+        isKept: false,
       },
     ]);
+  });
+
+  it('keeps a directory for the administrator that its plugin cannot make out', () => {
+    const place = dir('fake~plugin', 'pv');
+    const fake = new FakePlugin('fake/plugin', () => true);
+    const judged = judgeDirectories([place], '/r', [fake], new Map([[place, new Error('no data')]]));
+    expect(judged.mounts).toEqual([]);
+    expect(judged.leftovers).toMatchObject([{ problem: 'no data', isKept: true }]);
+  });
+
+  it('takes the name across pods from the plugin', () => {
+    const place = dir('fake~plugin', 'pv');
+    const fake = new FakePlugin('fake/plugin', () => true);
+    const judged = judgeDirectories([place], '/r', [fake], new Map([[place, { uniqueName: 'fake/x' }]]));
+    expect(judged.mounts).toMatchObject([{ uniqueName: 'fake/x', innerName: 'pv', reconstructed: true }]);
+    expect(judged.devices).toMatchObject([{ uniqueName: 'fake/x', state: 'uncertain' }]);
   });
 });
 

@@ -72,14 +72,16 @@ export function wantedMount(
   const plugin = selectPlugin(plugins, spec);
   const podUid = pod.metadata.uid;
   const innerName = plugin.innerName(spec);
+  const deviceName = plugin.devices?.uniqueName(spec);
+  const { refreshes } = plugin;
   return {
-    uniqueName: plugin.devices?.uniqueName(spec) ?? uniqueNameInPod(plugin.name, podUid, innerName),
+    uniqueName: deviceName ?? uniqueNameInPod(plugin.name, podUid, innerName),
     podUid,
     pluginName: plugin.name,
     innerName,
     volumeNames: [volume.name],
-    hasDevice: plugin.devices !== undefined,
-    refreshes: plugin.refreshes,
+    hasDevice: deviceName !== undefined,
+    refreshes: typeof refreshes === 'function' ? refreshes(spec) : refreshes,
     pod,
     spec,
     extraGroup: claim?.extraGroup,

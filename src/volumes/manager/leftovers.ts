@@ -42,7 +42,10 @@ export class Leftovers {
 
   async #cleanVolume(leftover: Leftover): Promise<void> {
     const { host, notes } = this.#options;
-    await cleanLeftover(host, leftover.path).then(
+    const clean = leftover.isKept
+      ? Promise.reject(new Error(leftover.problem))
+      : cleanLeftover(host, leftover.path);
+    await clean.then(
       () => notes.leftoverCleaned(leftover),
       (error: unknown) => notes.leftoverKept(leftover, error),
     );

@@ -1,7 +1,7 @@
 /** The volume manager: the kubelet's interface to its pods' volumes. */
 
 import { join } from 'node:path/posix';
-import { type Clock, isCancelled, TimedOut, withTimeout } from '../../async/index.js';
+import { type Clock, isCancelled, sleep, TaskGroup, TimedOut, withTimeout } from '../../async/index.js';
 import type { Init, Mount } from '../../cri/index.js';
 import { type Host, mountPointsUnder, namesIn } from '../../host/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
@@ -9,6 +9,7 @@ import type { Timeline } from '../../timeline/index.js';
 import type { ClaimStore, VolumePlugin } from '../contracts.js';
 import { createVolumeMetrics, type VolumeCounts, type VolumeMetrics } from '../metrics.js';
 import { prepareSubPath } from '../subpath/index.js';
+import { AttachmentBook, type VolumeAttachments } from './attachments.js';
 import {
   type ContainerMountsRequest,
   containerMounts,
@@ -42,7 +43,12 @@ export interface VolumeManagerOptions {
   /** Default: metrics that nobody reads. */
   readonly metrics?: VolumeMetrics;
   readonly operationsAtOnce?: number;
+  /** What the cluster attaches to this node; without it nothing needs attaching. */
+  readonly attachments?: VolumeAttachments | undefined;
 }
+
+/** Between two attempts to learn what is attached. */
+const attachedRetryMs = 1_000;
 
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
@@ -50,6 +56,8 @@ export class VolumeManager {
   readonly #operator: OperationExecutor;
   readonly #leftovers: Leftovers;
   readonly #reconciler: Reconciler;
+  readonly #attachments: AttachmentBook;
+  readonly #tasks: TaskGroup;
   /** By pod: the latest round of processing. */
   readonly #rounds = new Map<string, object>();
   #started: Promise<void> | undefined;
@@ -68,6 +76,8 @@ export class VolumeManager {
     } = options;
     const podDirectory = (uid: string): string => this.#podDirectory(uid);
     this.#notes = new VolumeRecorder(timeline, clock, metrics);
+    this.#tasks = new TaskGroup({ onError: (task, error) => this.#notes.broken(task, error) });
+    this.#attachments = new AttachmentBook(plugins, options.attachments);
     this.#operator = new OperationExecutor({ host, plugins, node, podDirectory });
     this.#leftovers = new Leftovers({ host, podDirectory, notes: this.#notes });
     this.#reconciler = new Reconciler({
@@ -76,6 +86,7 @@ export class VolumeManager {
       notes: this.#notes,
       operator: this.#operator,
       leftovers: this.#leftovers,
+      attachments: this.#attachments,
       ...(operationsAtOnce === undefined ? {} : { operationsAtOnce }),
     });
   }
@@ -88,6 +99,7 @@ export class VolumeManager {
 
   /** Cancels what can be cancelled, and awaits every running operation. */
   async stop(): Promise<void> {
+    await this.#tasks.stop();
     await this.#reconciler.stop();
     await this.#started;
   }
@@ -95,7 +107,10 @@ export class VolumeManager {
   /** Resolves once all volumes that the pod's containers use are mounted. */
   async waitForMounts(pod: Pod, signal: AbortSignal): Promise<void> {
     if (usedVolumes(pod).length === 0) return;
-    const missing = () => mountWait(pod, this.#reconciler.desired, this.#operator.actual);
+    const missing = () =>
+      mountWait(pod, this.#reconciler.desired, this.#operator.actual, (wanted) =>
+        this.#attachments.isAttached(wanted),
+      );
     try {
       await withTimeout(this.#options.clock, volumeWaitMs, signal, async (limit) => {
         await this.start();
@@ -189,6 +204,27 @@ export class VolumeManager {
     this.#reconciler.look();
   }
 
+  /** Unique names of the volumes that nobody may detach; undefined while that is not known. */
+  volumesInUse(): readonly string[] | undefined {
+    return this.#attachments.inUse(this.#reconciler.desired, this.#operator.actual);
+  }
+
+  /** Call with what the cluster has been told to be in use. */
+  volumesReported(names: readonly string[]): void {
+    this.#attachments.reported(names);
+    this.#reconciler.look();
+  }
+
+  /** Call when what the cluster has attached, or needs to attach, may have changed. */
+  attachmentsChanged(): void {
+    this.#reconciler.look();
+  }
+
+  /** Call when a driver of the plugin can be used again: what failed without it is tried at once. */
+  driverReady(pluginName: string): void {
+    this.#reconciler.retryPlugin(pluginName);
+  }
+
   /** Call when pods may have ended; does nothing unless an operation waits for that. */
   podsChanged(): void {
     this.#reconciler.podsChanged();
@@ -213,7 +249,25 @@ export class VolumeManager {
     this.#operator.adopt(found.mounts, found.devices);
     this.#leftovers.take(found);
     this.#notes.reconstructed(found);
+    this.#attachments.open(found.devices.map(({ uniqueName }) => uniqueName));
+    if (!this.#attachments.isResolved) {
+      this.#tasks.start('reading what is attached', (signal) => this.#readAttached(signal));
+    }
     this.#reconciler.open();
+  }
+
+  /** Until this is known, an attached volume might be unmounted and detached too early. */
+  async #readAttached(signal: AbortSignal): Promise<void> {
+    const { attachments, clock } = this.#options;
+    while (!this.#attachments.isResolved) {
+      try {
+        this.#attachments.resolve((await attachments?.read(signal)) ?? new Set());
+      } catch (error) {
+        if (isCancelled(error)) throw error;
+        await sleep(clock, attachedRetryMs, signal);
+      }
+    }
+    this.#reconciler.look();
   }
 
   /** Updates the desired state from the pod; returns what went wrong. */

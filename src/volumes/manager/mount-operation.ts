@@ -31,8 +31,13 @@ export async function runMount(operation: MountOperation, signal: AbortSignal): 
   const { wanted, plugin, isRemount } = operation;
   const refusal = mountRefusal(operation);
   if (refusal !== undefined) throw refusal;
-  if (plugin.devices !== undefined) await mountDevice(operation, signal);
   const { pod, spec, innerName } = wanted;
+  if (plugin.attaching?.isNeeded(spec)) {
+    await plugin.attaching.verify(spec, signal).catch((error: unknown) => {
+      throw new FailedMount('MountVolume.WaitForAttach failed', innerName, error);
+    });
+  }
+  if (wanted.hasDevice) await mountDevice(operation, signal);
   await plugin.setUp({ pod, spec, isRemount, signal }).catch((error: unknown) => {
     throw new FailedMount('MountVolume.SetUp failed', innerName, error);
   });
@@ -74,11 +79,11 @@ async function mountDevice(
   { wanted, plugin, actual, onDevice }: MountOperation,
   signal: AbortSignal,
 ): Promise<void> {
-  const { uniqueName, pluginName, innerName, spec } = wanted;
+  const { uniqueName, pluginName, innerName, spec, pod } = wanted;
   if (plugin.devices === undefined || actual.devices.get(uniqueName)?.state === 'mounted') return;
   const device = { uniqueName, pluginName, innerName };
   try {
-    await plugin.devices.mountDevice(spec, signal);
+    await plugin.devices.mountDevice(spec, signal, { fsGroup: pod.spec.securityContext?.fsGroup });
   } catch (error) {
     if (failureClass(error) === 'uncertain') onDevice({ ...device, state: 'uncertain' });
     throw new FailedMount('MountVolume.MountDevice failed', innerName, error);

@@ -109,7 +109,7 @@ export class OperationExecutor {
 
   async #unmountDevice(device: ActualDevice): Promise<void> {
     try {
-      await this.plugin(device).devices?.unmountDevice(device.innerName);
+      await this.plugin(device).devices?.unmountDevice(device);
     } catch (error) {
       this.#devices.set(device.uniqueName, { ...device, state: 'uncertain' });
       throw error;

@@ -18,6 +18,8 @@ export interface VolumePlanInput {
   readonly readyToUnmount: boolean;
   /** Whether nothing of the pod runs or will run. */
   readonly isRuntimeGone: (podUid: string) => boolean;
+  /** Whether the cluster has attached the volume, where it must; by default none must be. */
+  readonly isAttached?: ((wanted: WantedMount) => boolean) | undefined;
 }
 
 export type PlannedOperation = { readonly key: OperationKey; readonly because: string } & (
@@ -70,6 +72,9 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
     const mount = actual.mounts.get(name);
     const because = mountReason(mount);
     if (because === undefined) continue;
+    // What is here already was attached, and must be verified whatever the cluster says now.
+    const isHere = mount !== undefined || actual.devices.has(wanted.uniqueName);
+    if (!isHere && input.isAttached?.(wanted) === false) continue;
     const isRemount = mount !== undefined && (mount.state === 'mounted' || mount.reconstructed);
     const key = keyOf('volume_mount', wanted, wanted.hasDevice);
     const isRoutine = mount?.state === 'mounted';

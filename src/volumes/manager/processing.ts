@@ -25,7 +25,10 @@ export async function processPod(
   for (const volume of usedVolumes(pod)) {
     try {
       const claim = namesClaim(volume) ? await resolveClaim(pod, volume, claims, signal) : undefined;
-      mounts.push(wantedMount(pod, volume, claim, plugins));
+      const wanted = wantedMount(pod, volume, claim, plugins);
+      const attaching = plugins.find(({ name }) => name === wanted.pluginName)?.attaching;
+      await attaching?.ready(wanted.spec, signal);
+      mounts.push(wanted);
     } catch (error) {
       if (problems.size < maxProblems) problems.add(errorText(error));
     }

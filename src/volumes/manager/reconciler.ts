@@ -3,6 +3,7 @@
  * changed, an operation ended, a back-off expired. Between events nothing runs.
  */
 import { type Clock, Gate, TaskGroup, type Timer } from '../../async/index.js';
+import type { AttachmentBook } from './attachments.js';
 import { unwantedMounts } from './desired-state.js';
 import type { Leftovers } from './leftovers.js';
 import type { OperationExecutor } from './operation-executor.js';
@@ -31,6 +32,7 @@ export interface ReconcilerOptions {
   readonly operator: OperationExecutor;
   readonly leftovers: Leftovers;
   readonly pods: VolumePods;
+  readonly attachments: AttachmentBook;
   readonly operationsAtOnce?: number;
 }
 
@@ -83,6 +85,14 @@ export class Reconciler {
     if (this.#operations.get(failure)?.pending === false) this.#operations.delete(failure);
   }
 
+  /** The same for all volumes of a plugin. */
+  retryPlugin(pluginName: string): void {
+    for (const [key, { uniqueName, pending }] of this.#operations) {
+      if (!pending && uniqueName.startsWith(`${pluginName}/`)) this.#operations.delete(key);
+    }
+    this.look();
+  }
+
   /** Whether an operation on a volume of the pod is running. */
   isBusyWith(uid: string): boolean {
     for (const operation of this.#underWay.values()) if (podOf(operation) === uid) return true;
@@ -112,10 +122,10 @@ export class Reconciler {
   /** Decides what to do and starts it. */
   look(): void {
     if (!this.#isOpen || this.#tasks.signal.aborted) return;
-    const { clock, pods, operator } = this.#options;
+    const { clock, pods, operator, attachments } = this.#options;
     this.#dropUnwanted();
     const nowMs = clock.monotonic();
-    const readyToUnmount = pods.allSourcesReady();
+    const readyToUnmount = pods.allSourcesReady() && attachments.isResolved;
     const isRuntimeGone = (uid: string): boolean => pods.isRuntimeGone(uid);
     const plan = planVolumes({
       desired: this.#desired,
@@ -124,6 +134,7 @@ export class Reconciler {
       nowMs,
       readyToUnmount,
       isRuntimeGone,
+      isAttached: (wanted) => attachments.isAttached(wanted),
     });
     for (const operation of plan.operations) this.#start(operation);
     if (readyToUnmount) this.#cleanLeftovers(isRuntimeGone);

@@ -1,6 +1,6 @@
 /** Finds volumes that an earlier run left on disk, to adopt them or clean them up. */
 import { join } from 'node:path/posix';
-import { errorText } from '../../async/index.js';
+import { asError, errorText } from '../../async/index.js';
 import { type Host, isHostError, isMissing } from '../../host/index.js';
 import type { VolumePlugin, VolumeSpec } from '../contracts.js';
 import { subPathsDirectory } from '../subpath/index.js';
@@ -19,6 +19,8 @@ export interface Leftover {
   readonly innerName: string;
   readonly path: string;
   readonly problem: string;
+  /** Whether only its plugin could remove it, so that it stays for the administrator. */
+  readonly isKept: boolean;
 }
 
 /** subPath mounts of a volume without a directory of its own, such as a hostPath. */
@@ -62,8 +64,36 @@ export async function reconstruct(
 ): Promise<Reconstruction> {
   const problems: string[] = [];
   const { dirs, subPaths } = await directoriesOfPods(host, rootDir, (problem) => problems.push(problem));
-  const judged = judgeDirectories(dirs, rootDir, plugins);
-  return { ...judged, subPaths: strandedSubPaths(subPaths, judged.mounts), problems };
+  const identities = await identify(dirs, plugins);
+  const judged = judgeDirectories(dirs, rootDir, plugins, identities);
+  const devices = [...judged.devices];
+  for (const plugin of plugins) {
+    for (const { uniqueName, innerName } of (await plugin.devices?.remains?.()) ?? []) {
+      if (devices.some((device) => device.uniqueName === uniqueName)) continue;
+      devices.push({ uniqueName, innerName, pluginName: plugin.name, state: 'uncertain' });
+    }
+  }
+  return { ...judged, devices, subPaths: strandedSubPaths(subPaths, judged.mounts), problems };
+}
+
+/** What plugins say of directories whose names do not tell enough. */
+export type VolumeIdentities = ReadonlyMap<
+  VolumeDirectory,
+  { readonly uniqueName: string | undefined } | Error
+>;
+
+async function identify(
+  dirs: readonly VolumeDirectory[],
+  plugins: readonly VolumePlugin[],
+): Promise<VolumeIdentities> {
+  const identities = new Map<VolumeDirectory, { readonly uniqueName: string | undefined } | Error>();
+  for (const dir of dirs) {
+    const plugin = plugins.find(({ name }) => name === unescapePluginName(dir.pluginDirectory));
+    if (plugin?.identify === undefined) continue;
+    const remains = { podUid: dir.podUid, innerName: dir.name };
+    identities.set(dir, await plugin.identify(remains).catch(asError));
+  }
+  return identities;
 }
 
 /** subPaths of all other volumes are removed with their volumes. */
@@ -82,6 +112,7 @@ export function judgeDirectories(
   dirs: readonly VolumeDirectory[],
   rootDir: string,
   plugins: readonly VolumePlugin[],
+  identities: VolumeIdentities = new Map(),
 ): Omit<Reconstruction, 'problems' | 'subPaths'> {
   const mounts: ActualMount[] = [];
   const devices = new Map<string, ActualDevice>();
@@ -90,16 +121,19 @@ export function judgeDirectories(
     const { podUid, name: innerName } = dir;
     const pluginName = unescapePluginName(dir.pluginDirectory);
     const plugin = plugins.find(({ name, ownsDirectory }) => name === pluginName && ownsDirectory);
-    if (plugin === undefined) {
+    const identity = identities.get(dir);
+    if (plugin === undefined || identity instanceof Error) {
       const path = volumeDirectoryPath(rootDir, dir);
-      leftovers.push({ podUid, pluginName, innerName, path, problem: 'no volume plugin matched' });
+      const problem = identity instanceof Error ? identity.message : 'no volume plugin matched';
+      leftovers.push({ podUid, pluginName, innerName, path, problem, isKept: plugin !== undefined });
       continue;
     }
-    const uniqueName =
-      plugin.devices?.uniqueName(specFromName(innerName)) ?? uniqueNameInPod(pluginName, podUid, innerName);
+    const deviceName =
+      identity === undefined ? plugin.devices?.uniqueName(specFromName(innerName)) : identity.uniqueName;
+    const uniqueName = deviceName ?? uniqueNameInPod(pluginName, podUid, innerName);
     const known = { uniqueName, pluginName, innerName, state: 'uncertain' as const };
     mounts.push({ ...known, podUid, reconstructed: true, remountRequired: false, owner: undefined });
-    if (plugin.devices !== undefined) devices.set(uniqueName, known);
+    if (deviceName !== undefined) devices.set(uniqueName, known);
   }
   return { mounts, devices: [...devices.values()], leftovers };
 }

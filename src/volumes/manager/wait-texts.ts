@@ -1,36 +1,43 @@
 /** The messages of failed waits for volumes, as users know them. */
 import type { Pod } from '../../kube/index.js';
 import { usedVolumes } from './desired-state.js';
-import { type ActualState, type DesiredState, mountKey } from './states.js';
+import { type ActualState, type DesiredState, mountKey, type WantedMount } from './states.js';
 
 const list = (names: readonly string[]): string => `[${[...names].sort().join(' ')}]`;
 
 export interface MountWait {
   /** Names of the pod's volumes. */
   readonly unmounted: readonly string[];
-  /** Volumes not known to be on this machine; nothing here needs attaching first. */
+  /** Volumes that the cluster must attach to this machine first, and has not. */
   readonly unattached: readonly string[];
   /** Volumes that could not be processed. */
   readonly unprocessed: readonly string[];
 }
 
 /** What is still missing of a pod's volumes. */
-export function mountWait(pod: Pod, desired: DesiredState, actual: ActualState): MountWait {
+export function mountWait(
+  pod: Pod,
+  desired: DesiredState,
+  actual: ActualState,
+  isAttached: (wanted: WantedMount) => boolean = () => true,
+): MountWait {
   const { uid } = pod.metadata;
   const wanted = new Set<string>();
   const mounted = new Set<string>();
+  const unattached = new Set<string>();
   for (const mount of desired.values()) {
     if (mount.podUid !== uid) continue;
     const isMounted = actual.mounts.get(mountKey(mount))?.state === 'mounted';
     for (const name of mount.volumeNames) {
       wanted.add(name);
       if (isMounted) mounted.add(name);
+      else if (!isAttached(mount)) unattached.add(name);
     }
   }
   const names = usedVolumes(pod).map(({ name }) => name);
   return {
     unmounted: names.filter((name) => !mounted.has(name)),
-    unattached: [],
+    unattached: names.filter((name) => unattached.has(name)),
     unprocessed: names.filter((name) => !wanted.has(name)),
   };
 }

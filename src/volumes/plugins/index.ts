@@ -37,6 +37,8 @@ export interface VolumePluginsOptions {
   readonly onSwappable?: () => void;
   /** Formats and checks disks of local volumes; without it only formatted disks can be mounted. */
   readonly runDiskTool?: RunTool;
+  /** CSI volumes; left out where no driver can be reached. */
+  readonly csi?: VolumePlugin | undefined;
   /** Receives Warning events of pods. */
   readonly warn?: (pod: Pod, reason: string, message: string) => void;
 }
@@ -75,6 +77,7 @@ export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlu
       ...(runDiskTool === undefined ? {} : { runDiskTool }),
       ...(warn === undefined ? {} : { warn }),
     }),
+    ...(options.csi === undefined ? [] : [options.csi]),
     gitRepoVolumes(),
   ];
   return [...plugins, unsupportedVolumes(plugins)];

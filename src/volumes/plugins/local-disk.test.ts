@@ -59,8 +59,8 @@ describe('a local volume on a disk', () => {
     expect((await host.files.stat(path)).gid).toBe(5);
     await host.files.writeFile(`${path}/file`, 'kept');
     await plugin.tearDown({ podUid: 'u', innerName: 'pv' });
-    await plugin.devices?.unmountDevice('pv');
-    await plugin.devices?.unmountDevice('pv');
+    await plugin.devices?.unmountDevice({ uniqueName: 'kubernetes.io/local-volume/pv', innerName: 'pv' });
+    await plugin.devices?.unmountDevice({ uniqueName: 'kubernetes.io/local-volume/pv', innerName: 'pv' });
     expect((await host.mounts.list()).filter(({ source }) => source === device)).toEqual([]);
     await plugin.devices?.mountDevice(spec, signal);
     await plugin.setUp({ pod, spec, isRemount: false, signal });

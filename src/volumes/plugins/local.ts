@@ -82,7 +82,7 @@ export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
         const ownOptions = readOnly ? ['ro', ...mountOptions] : mountOptions;
         await mountOrCleanUp(host, { source: path, target, fsType, options: ownOptions }, signal);
       },
-      unmountDevice: (innerName) => cleanMountPoint(host, devicePath(innerName)),
+      unmountDevice: ({ innerName }) => cleanMountPoint(host, devicePath(innerName)),
     },
   };
 }

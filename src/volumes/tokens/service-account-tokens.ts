@@ -1,7 +1,7 @@
 /** Caches service account tokens for pods and refreshes them before they expire. */
 import { asError, type Clock, errorText, isCancelled } from '../../async/index.js';
 import { goQuote, type Pod } from '../../kube/index.js';
-import type { ServiceAccountTokens } from '../contracts.js';
+import type { ServiceAccountTokenRequest, ServiceAccountTokens } from '../contracts.js';
 import { type IssuedToken, isExpired, largestJitterMs, needsRefresh } from './token-refresh.js';
 
 /** A request for a token bound to a pod. */
@@ -51,18 +51,22 @@ export class CachedServiceAccountTokens implements ServiceAccountTokens {
     return this.#entries.size;
   }
 
-  async token(wanted: Parameters<ServiceAccountTokens['token']>[0]): Promise<string> {
+  async token(wanted: ServiceAccountTokenRequest): Promise<string> {
+    return (await this.issued(wanted)).token;
+  }
+
+  async issued(wanted: ServiceAccountTokenRequest): Promise<IssuedToken> {
     const { clock, requestToken, onRefreshFailed } = this.#options;
     const request = tokenRequest(wanted.pod, wanted.audience, wanted.expirationSeconds);
     const key = cacheKey(request);
     const known = this.#entries.get(key)?.issued;
     this.#purge();
     const jitterMs = this.#random() * largestJitterMs;
-    if (known !== undefined && !needsRefresh(known, clock.now(), jitterMs)) return known.token;
+    if (known !== undefined && !needsRefresh(known, clock.now(), jitterMs)) return known;
     try {
       const issued = await requestToken(request, wanted.signal);
       this.#entries.set(key, { podUid: request.boundPod.uid, issued });
-      return issued.token;
+      return issued;
     } catch (error) {
       if (isCancelled(error)) throw error;
       if (known === undefined) {
@@ -72,7 +76,7 @@ export class CachedServiceAccountTokens implements ServiceAccountTokens {
         throw new Error(`token ${key} expired and refresh failed: ${errorText(error)}`, { cause: error });
       }
       onRefreshFailed?.(request, asError(error));
-      return known.token;
+      return known;
     }
   }
 

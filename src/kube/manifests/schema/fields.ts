@@ -110,6 +110,7 @@ export interface ManifestTypes {
   VolumeNodeAffinity: kube.VolumeNodeAffinity;
   LocalVolumeSource: kube.LocalVolumeSource;
   CSIPersistentVolumeSource: kube.CSIPersistentVolumeSource;
+  SecretReference: kube.SecretReference;
   ObjectReference: kube.ObjectReference;
   PersistentVolumeClaim: kube.PersistentVolumeClaim;
   PersistentVolumeClaimStatus: kube.PersistentVolumeClaimStatus;

@@ -48,8 +48,11 @@ export const objectTables = {
     readOnly: 'bool',
     fsType: 'string',
     volumeAttributes: '{}string',
-    nodePublishSecretRef: 'LocalObjectReference',
+    nodePublishSecretRef: 'SecretReference',
+    nodeStageSecretRef: 'SecretReference',
+    nodeExpandSecretRef: 'SecretReference',
   },
+  SecretReference: { name: 'string', namespace: 'string' },
   ObjectReference: {
     apiVersion: 'string',
     kind: 'string',
@@ -75,6 +78,7 @@ export const objectTables = {
   | 'VolumeNodeAffinity'
   | 'LocalVolumeSource'
   | 'CSIPersistentVolumeSource'
+  | 'SecretReference'
   | 'ObjectReference'
   | 'PersistentVolumeClaim'
   | 'PersistentVolumeClaimStatus'

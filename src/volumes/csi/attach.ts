@@ -1,0 +1,46 @@
+/** Reads whether the cluster has attached a volume to this node. */
+import { errorText } from '../../async/index.js';
+import { VolumeFailure } from '../contracts.js';
+import { attachmentName, type DriverVolume } from './names.js';
+import type { CsiAttachment, CsiVolumesOptions } from './plugin.js';
+
+export type AttachOptions = Pick<CsiVolumesOptions, 'nodeName' | 'objects' | 'controllerAttaches'>;
+
+/** Rejects with a transient failure unless the volume is attached. */
+export async function verifyAttached(
+  { nodeName, objects, controllerAttaches }: AttachOptions,
+  volume: DriverVolume,
+  signal: AbortSignal,
+): Promise<CsiAttachment> {
+  if (!controllerAttaches || objects === undefined) {
+    throw new VolumeFailure('transient', 'attaching volumes from the kubelet is not supported');
+  }
+  const name = attachmentName(volume, nodeName);
+  let attachment: CsiAttachment;
+  try {
+    attachment = await objects.attachment(name, signal);
+  } catch (error) {
+    throw new VolumeFailure(
+      'transient',
+      `volume ${volume.handle} has GET error for volume attachment ${name}: ${errorText(error)}`,
+      { cause: error },
+    );
+  }
+  if (attachment.isDeleting) throw new VolumeFailure('transient', 'volume attachment is being deleted');
+  if (!attachment.attached) {
+    const text = attachment.error ?? `volume ${volume.handle} is not attached for volume attachment ${name}`;
+    throw new VolumeFailure('transient', text);
+  }
+  return attachment;
+}
+
+/** What the controller passes on to the node; empty for volumes that need no attaching. */
+export async function publishContext(
+  options: AttachOptions & Pick<CsiVolumesOptions, 'policies'>,
+  volume: DriverVolume,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  const policy = options.policies.get(volume.driver);
+  if (policy === undefined) throw new VolumeFailure('transient', 'the CSIDriver objects are not known yet');
+  return policy.attachRequired ? (await verifyAttached(options, volume, signal)).metadata : {};
+}

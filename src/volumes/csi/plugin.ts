@@ -1,0 +1,120 @@
+/** The CSI plugin: volumes that drivers of the node stage once for all pods and publish for each pod. */
+import { join } from 'node:path/posix';
+import type { Clock } from '../../async/index.js';
+import { type Host, hostApart } from '../../host/index.js';
+import type { Pod } from '../../kube/index.js';
+import {
+  type ServiceAccountTokens,
+  VolumeFailure,
+  type VolumePlugin,
+  type VolumeRemains,
+} from '../contracts.js';
+import { innerNameOf } from '../plugins/inner-name.js';
+import { podVolumeDirectory } from '../plugins/volume-paths.js';
+import { verifyAttached } from './attach.js';
+import type { CsiClientOptions } from './client.js';
+import type { DriverPolicies } from './driver-policy.js';
+import {
+  csiPluginName,
+  csiVolumeOf,
+  type DriverVolume,
+  deviceName,
+  isDriverName,
+  publishedMount,
+} from './names.js';
+import { publishVolume, unpublishVolume } from './publish.js';
+import { isReadOnly } from './requests.js';
+import { stagedRemains, stageVolume, unstageVolume } from './stage.js';
+import { readVolData } from './vol-data.js';
+
+/** What the cluster has for CSI volumes; read anew at each use. */
+export interface CsiObjects {
+  secret(namespace: string, name: string, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
+  attachment(name: string, signal: AbortSignal): Promise<CsiAttachment>;
+}
+
+/** A VolumeAttachment as far as a node reads it. */
+export interface CsiAttachment {
+  readonly isDeleting: boolean;
+  readonly attached: boolean;
+  readonly error: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface CsiVolumesOptions {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly rootDir: string;
+  readonly nodeName: string;
+  readonly client: CsiClientOptions;
+  readonly policies: DriverPolicies;
+  /** Left out without an API server. */
+  readonly objects?: CsiObjects | undefined;
+  readonly tokens?: ServiceAccountTokens | undefined;
+  /** Whether a controller attaches volumes, as the node tells the cluster. */
+  readonly controllerAttaches: boolean;
+  /** Receives Warning events of the pod. */
+  readonly warn?: ((pod: Pod, reason: string, message: string) => void) | undefined;
+}
+
+export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
+  const { host, rootDir, policies } = options;
+  const volumeDirectory = ({ podUid, innerName }: VolumeRemains): string =>
+    podVolumeDirectory(rootDir, podUid, csiPluginName, innerName.replaceAll('/', '~'));
+  return {
+    name: csiPluginName,
+    ownsDirectory: true,
+    supportsMountOptions: true,
+    refreshes: (spec) => policies.get(csiVolumeOf(spec, '').driver)?.requiresRepublish === true,
+    accepts: (spec) =>
+      spec.kind === 'inline' ? spec.volume.csi !== undefined : spec.persistentVolume.spec.csi !== undefined,
+    innerName: innerNameOf,
+    traits: (spec) => ({ managed: !isReadOnly(spec), readOnly: isReadOnly(spec), relabel: true }),
+    hostPath: (spec, podUid) =>
+      join(volumeDirectory({ podUid, innerName: innerNameOf(spec) }), publishedMount),
+    setUp: (request) => {
+      const { pod, spec } = request;
+      const podUid = pod.metadata.uid;
+      const volume = checked(csiVolumeOf(spec, podUid));
+      const directory = volumeDirectory({ podUid, innerName: innerNameOf(spec) });
+      return publishVolume({ ...options, host: apart(host, volume), volume, directory }, request);
+    },
+    tearDown: async (remains) => unpublishVolume(options, volumeDirectory(remains)),
+    async identify(remains) {
+      const data = await readVolData(host, volumeDirectory(remains));
+      if (data === undefined) throw new Error('it has no volume data');
+      const volume = checked({ driver: data.driverName, handle: data.volumeHandle });
+      return { uniqueName: data.volumeLifecycleMode === 'Ephemeral' ? undefined : deviceName(volume) };
+    },
+    devices: {
+      uniqueName: (spec) => (spec.kind === 'inline' ? undefined : deviceName(csiVolumeOf(spec, ''))),
+      mountDevice: async (spec, signal, { fsGroup } = {}) => {
+        const volume = checked(csiVolumeOf(spec, ''));
+        await stageVolume({ ...options, host: apart(host, volume), volume }, { spec, fsGroup, signal });
+      },
+      unmountDevice: (device) => unstageVolume(options, device),
+      remains: () => stagedRemains(host, rootDir),
+    },
+    attaching: {
+      ready: (_, signal) => policies.synced(signal),
+      isNeeded: (spec) =>
+        spec.kind === 'persistent' && policies.get(csiVolumeOf(spec, '').driver)?.attachRequired === true,
+      verify: async (spec, signal) => void (await verifyAttached(options, csiVolumeOf(spec, ''), signal)),
+    },
+  };
+}
+
+/** A driver's file system may hang; then only this volume waits. */
+function apart(host: Host, volume: DriverVolume): Host {
+  return hostApart(host, deviceName(volume));
+}
+
+function checked(volume: DriverVolume): DriverVolume {
+  if (!isDriverName(volume.driver)) {
+    throw new VolumeFailure(
+      'final',
+      `csi.driver ${JSON.stringify(volume.driver)} is no name of a CSI driver`,
+    );
+  }
+  return volume;
+}

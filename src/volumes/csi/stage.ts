@@ -1,0 +1,161 @@
+/** Stages volumes: a driver mounts one once on the node, for all pods that use it. */
+import { join } from 'node:path/posix';
+import { errorText } from '../../async/index.js';
+import { type Host, isMountPoint, mountAt, namesIn } from '../../host/index.js';
+import { goQuote } from '../../kube/index.js';
+import { type DeviceRemains, VolumeFailure, type VolumeSpec } from '../contracts.js';
+import { publishContext } from './attach.js';
+import { type CsiClientOptions, type CsiNodeClient, csiStep } from './client.js';
+import { callFailure, prefixed, transient } from './failures.js';
+import {
+  type DriverVolume,
+  deviceName,
+  isDriverName,
+  parseDeviceName,
+  stagedMount,
+  stagingDirectory,
+  stagingRoot,
+} from './names.js';
+import type { CsiVolumesOptions } from './plugin.js';
+import { attributesOf, mountCapability } from './requests.js';
+import { readSecret } from './secrets.js';
+import { readVolData, removeMountDirectory, writeVolData } from './vol-data.js';
+
+const prefix = 'kubernetes.io/csi: ';
+const directoryMode = 0o750;
+
+export interface StageRequest {
+  readonly spec: VolumeSpec;
+  readonly fsGroup: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Rejects with a VolumeFailure, whose class says whether the driver may still stage it. */
+export async function stageVolume(
+  options: CsiVolumesOptions & { readonly volume: DriverVolume },
+  { spec, fsGroup, signal }: StageRequest,
+): Promise<void> {
+  const { host, rootDir, client, volume } = options;
+  const directory = stagingDirectory(rootDir, volume);
+  const target = join(directory, stagedMount);
+  const driver = stepWith(client, volume.driver, signal);
+  const capabilities = await driver.capabilities().catch((error: unknown) => {
+    throw callFailure(error);
+  });
+  if (!capabilities.has('STAGE_UNSTAGE_VOLUME')) {
+    await makeDirectory(host, target);
+    return;
+  }
+  const context = await publishContext(options, volume, signal);
+  const reference =
+    spec.kind === 'persistent' ? spec.persistentVolume.spec.csi?.nodeStageSecretRef : undefined;
+  const secrets =
+    reference === undefined ? {} : await readSecret(options, 'NodeStageSecretRef', reference, signal);
+  await makeDirectory(host, target);
+  try {
+    await writeVolData(host, directory, { driverName: volume.driver, volumeHandle: volume.handle });
+  } catch (error) {
+    await removeMountDirectory(host, directory, stagedMount, mounted(host)).catch(() => {});
+    throw new VolumeFailure('final', `${prefix}failed to save volume info data: ${errorText(error)}`);
+  }
+  try {
+    await driver.stage({
+      volumeId: volume.handle,
+      publishContext: { ...context },
+      stagingTargetPath: target,
+      volumeCapability: mountCapability(spec, capabilities, fsGroup),
+      secrets: { ...secrets },
+      volumeContext: { ...attributesOf(spec) },
+    });
+  } catch (error) {
+    const failure = callFailure(error);
+    // What is mounted in spite of the failure stays with its metadata, and is unstaged later.
+    if (failure.failureClass === 'final') {
+      await removeMountDirectory(host, directory, stagedMount, mounted(host)).catch(() => {});
+    }
+    throw failure;
+  }
+}
+
+function stepWith(client: CsiClientOptions, driver: string, signal: AbortSignal): CsiNodeClient {
+  try {
+    return csiStep(client, driver, signal);
+  } catch (error) {
+    throw prefixed(`${prefix}attacher.MountDevice failed to create newCsiDriverClient: `, error);
+  }
+}
+
+async function makeDirectory({ files }: Host, path: string): Promise<void> {
+  try {
+    await files.mkdir(path, { recursive: true, mode: directoryMode });
+  } catch (error) {
+    throw new VolumeFailure(
+      'final',
+      `${prefix}attacher.MountDevice failed to create dir ${goQuote(path)}:  ${errorText(error)}`,
+    );
+  }
+}
+
+/** Nothing may use the volume any more. Without metadata nothing was staged. */
+export async function unstageVolume(
+  { host, rootDir, client }: CsiVolumesOptions,
+  { uniqueName }: DeviceRemains,
+): Promise<void> {
+  const volume = parseDeviceName(uniqueName);
+  if (volume === undefined) throw new Error(`${uniqueName} is no name of a CSI volume`);
+  const directory = stagingDirectory(rootDir, volume);
+  const target = join(directory, stagedMount);
+  await refuseWhileReferenced(host, target);
+  const data = await readVolData(host, directory);
+  if (data === undefined) return;
+  const { driverName, volumeHandle } = data;
+  try {
+    const driver = csiStep(client, driverName);
+    if ((await driver.capabilities()).has('STAGE_UNSTAGE_VOLUME')) {
+      await driver.unstage({ volumeId: volumeHandle, stagingTargetPath: target });
+    }
+  } catch (error) {
+    throw transient(`${prefix}attacher.UnmountDevice failed: `, error);
+  }
+  await removeMountDirectory(host, directory, stagedMount, mounted(host)).catch((error: unknown) => {
+    throw new Error(`${prefix}failed to clean up global mount ${target}: ${errorText(error)}`, {
+      cause: error,
+    });
+  });
+}
+
+/** A bind of the same file system elsewhere may be in use by someone whom this node does not know. */
+async function refuseWhileReferenced(host: Host, target: string): Promise<void> {
+  const staged = await mountAt(host, target);
+  if (staged === undefined) return;
+  const others = (await host.mounts.list()).filter(
+    (mount) => mount.device === staged.device && mount.root === staged.root && mount.target !== staged.target,
+  );
+  if (others.length === 0) return;
+  const names = others.map((mount) => mount.target).join(' ');
+  throw new Error(
+    `GetDeviceMountRefs check failed for volume ${goQuote(target)} : the device mount path ${goQuote(target)} is still mounted by other references [${names}]`,
+  );
+}
+
+/** Volumes that an earlier run staged, also those that no pod has a directory for. */
+export async function stagedRemains(host: Host, rootDir: string): Promise<readonly DeviceRemains[]> {
+  const found: DeviceRemains[] = [];
+  const root = stagingRoot(rootDir);
+  for (const driver of await namesIn(host, root)) {
+    if (!isDriverName(driver) || driver === 'volumeDevices') continue;
+    for (const name of await namesIn(host, join(root, driver))) {
+      const data = await readVolData(host, join(root, driver, name)).catch(() => undefined);
+      if (data?.driverName !== driver) continue;
+      const volume = { driver, handle: data.volumeHandle };
+      if (stagingDirectory(rootDir, volume) !== join(root, driver, name)) continue;
+      found.push({ uniqueName: deviceName(volume), innerName: data.volumeHandle });
+    }
+  }
+  return found;
+}
+
+export const mounted =
+  (host: Host) =>
+  (path: string): Promise<boolean> =>
+    isMountPoint(host, path);
