@@ -113,6 +113,12 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'evictionMinimumReclaim',
   'kernelMemcgNotification',
   'memoryReservationPolicy',
+  'cpuManagerPolicy',
+  'cpuManagerPolicyOptions',
+  'cpuManagerReconcilePeriod',
+  'topologyManagerPolicy',
+  'topologyManagerPolicyOptions',
+  'topologyManagerScope',
   // The configuration itself makes other settings of these.
   'mergeDefaultEvictionSettings',
   'reservedSystemCPUs',
@@ -132,6 +138,8 @@ export const clusterFlags: ReadonlySet<keyof KubeletFlags> = new Set<keyof Kubel
 
 /** The gates that this build reads. What any other gate stands for is as that gate has it by default, or not there. */
 export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
+  'CPUManagerPolicyAlphaOptions',
+  'CPUManagerPolicyBetaOptions',
   'CRIListStreaming',
   'ChangeContainerStatusOnKubeletRestart',
   'ClusterTrustBundleProjection',
@@ -152,6 +160,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'MemoryQoS',
   'NodeDeclaredFeatures',
   'NodeLogQuery',
+  'PodLevelResourceManagers',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
   'QOSReserved',

@@ -29,6 +29,7 @@ import { createEviction } from './rooms/create-eviction.js';
 import { createImages } from './rooms/create-images.js';
 import { createPlugins } from './rooms/create-plugins.js';
 import { createProbes } from './rooms/create-probes.js';
+import { createResourceManagers, withResources } from './rooms/create-resource-managers.js';
 import { createRuntimeManager } from './rooms/create-runtime-manager.js';
 import { createShutdown } from './rooms/create-shutdown.js';
 import { createSources, sourceNames } from './rooms/create-sources.js';
@@ -113,6 +114,20 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   });
   const { allocated, states: resizes } = createAllocated(settings, pods);
   const asGiven = (pod: Pod): Pod => allocated.allocatedPod(pod);
+  const configuredActive = (): Pod[] =>
+    filterActive(pods.list(), { workers: links.workers.target, statuses });
+  const activePods = (): Pod[] => configuredActive().map(asGiven);
+  const resources = await createResourceManagers(settings, {
+    allSourcesReady,
+    activePods,
+    activePod: (uid) => {
+      const pod = pods.byUid(uid);
+      const [active] = pod ? filterActive([pod], { workers: links.workers.target, statuses }) : [];
+      return active && asGiven(active);
+    },
+    peek: (uid) => links.pleg.target.cache.peek(uid),
+  });
+  settings.cgroups?.followExclusiveCpus?.((pod) => resources.hasExclusiveCpus(pod));
   const removals = new RecentlyRemoved();
   const onRemove = (id: string): void => removals.add(id);
   const remover = containerRemover({ cri, timeline, containerLogsDir, onRemove });
@@ -125,6 +140,8 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     users,
     actuated,
     reinspect: (uid) => links.pleg.target.requestReinspect(uid),
+    hasExclusiveCpus: resources.hasExclusiveCpus,
+    internals: resources.internals,
   });
 
   // What is seen of the runtime: its pods by the PLEG, its state by the check.
@@ -156,9 +173,6 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     peek: (uid) => pleg.cache.peek(uid),
     garbage: collectors.garbage,
   });
-  const configuredActive = (): Pod[] =>
-    filterActive(pods.list(), { workers: links.workers.target, statuses });
-  const activePods = (): Pod[] => configuredActive().map(asGiven);
   const eviction = createEviction(settings, {
     workers: links.workers,
     collectors,
@@ -174,6 +188,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     reportNode: async (signal) => membership?.reportNode(signal),
   });
   const started = {
+    resourceManagers: resources.start,
     evictionManager: eviction.start,
     pluginManager: createPlugins(settings, new Map([['CSIPlugin', csi.registration]])),
     shutdownManager: shutdown?.start,
@@ -271,7 +286,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     turns: admissionTurns,
     active: configuredActive,
     admission: [
-      ...admissionWith(config, settings.node),
+      ...withResources(admissionWith(config, settings.node), resources.admission),
       ...(shutdown === undefined ? [] : [shutdown.admission]),
     ],
     makeRoom: makeRoomFor,
@@ -388,7 +403,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       stopFollowingObjects();
       allocation.stop();
       await Promise.all([tasks.stop(), workers.stop(), runtime.stop(), probes.stop(), volumes.stop()]);
-      await Promise.all([actuated.stop(), allocated.stop()]);
+      await Promise.all([actuated.stop(), allocated.stop(), resources.stop()]);
       queue.stop();
     },
     pods: () => podsWithStatuses(pods.list(), statuses),

@@ -198,6 +198,22 @@ export interface InternalLifecycle {
   postStop(containerId: string): Promise<void>;
 }
 
+/** Where a container may run; empty for everywhere. */
+export interface ContainerPlaces {
+  readonly cpus?: string;
+  readonly mems?: string;
+}
+
+/** One of the node's resource managers, as it sees the life of a container. */
+export interface ContainerPlacement {
+  /** Asked before the container is created; resolves when a crash cannot give its places to another one. */
+  places(pod: Pod, container: AnyContainer): Promise<ContainerPlaces>;
+  /** The container exists with these places, and does not run yet. */
+  created?(pod: Pod, container: AnyContainer, containerId: string, places: ContainerPlaces): void;
+  /** May be called more than once for the same container. */
+  stopped?(containerId: string): void;
+}
+
 export type ProbeVerdict = 'success' | 'failure' | 'unknown';
 
 /** The last probe results of a container; undefined when there are none yet. */

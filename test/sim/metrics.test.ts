@@ -25,6 +25,13 @@ const everyKubelet = `
   kubelet_admission_rejections_total counter reason
   kubelet_cgroup_version gauge
   kubelet_container_requested_resizes_total counter resource requirement operation
+  kubelet_container_aligned_compute_resources_count counter scope boundary
+  kubelet_container_aligned_compute_resources_failure_count counter scope boundary
+  kubelet_cpu_manager_allocation_per_numa gauge numa_node
+  kubelet_cpu_manager_exclusive_cpu_allocation_count gauge
+  kubelet_cpu_manager_pinning_errors_total counter
+  kubelet_cpu_manager_pinning_requests_total counter
+  kubelet_cpu_manager_shared_pool_size_millicores gauge
   kubelet_containers_per_pod_count histogram
   kubelet_cri_losing_support gauge version
   kubelet_desired_pods gauge static
@@ -75,6 +82,9 @@ const everyKubelet = `
   kubelet_started_user_namespaced_pods_errors_total counter
   kubelet_started_user_namespaced_pods_total counter
   kubelet_terminated_containers_total counter container_type exit_code reason
+  kubelet_topology_manager_admission_duration_ms histogram
+  kubelet_topology_manager_admission_errors_total counter
+  kubelet_topology_manager_admission_requests_total counter
   kubelet_working_pods gauge lifecycle config static
 `;
 

@@ -14,6 +14,7 @@ import {
   crashLoopDelays,
   createRuntimeMetrics,
   type ImageEnsurer,
+  type InternalLifecycle,
   type PodConfigs,
   type PodStates,
   type ProbeVerdicts,
@@ -62,10 +63,12 @@ export interface RuntimePorts {
   readonly reinspect: (uid: string) => void;
   /** Whether a container, or any of the pod if none is given, has CPUs for itself. Absent: none has. */
   readonly hasExclusiveCpus?: (pod: Pod, container?: AnyContainer) => boolean;
+  /** Who binds containers to CPUs and memory. Absent: all may use everything. */
+  readonly internals?: InternalLifecycle | undefined;
 }
 
 export function createRuntimeManager(settings: RuntimeManagerSettings, ports: RuntimePorts): RuntimeManager {
-  const { podStates, remover, probes, images, actuated, reinspect } = ports;
+  const { podStates, remover, probes, images, actuated, reinspect, internals } = ports;
   const { config, gates, cri, clock, timeline, registry, rootDir, podLogsDir, containerLogsDir } = settings;
   const manager: RuntimeManager = new RuntimeManager({
     cri,
@@ -78,6 +81,7 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
     probes,
     actuated,
     reinspect,
+    ...(internals === undefined ? {} : { internals }),
     podCgroups: settings.cgroups?.bounds,
     startsAtOnce: settings.startsAtOnce,
     crashLoop: new Backoff(

@@ -19,6 +19,8 @@ export interface KubeletManagers {
   readonly packetRules?: StartManager;
   /** These need the runtime: they are started once, in this order, when it has first said that it is ready. */
   readonly containerManager?: StartManager;
+  /** Who has which CPUs and memory. */
+  readonly resourceManagers?: StartManager;
   readonly evictionManager?: StartManager;
   readonly pluginManager?: StartManager;
   readonly shutdownManager?: StartManager;
@@ -35,6 +37,7 @@ export function runtimeStart(
 ): () => Promise<void> {
   const steps: readonly (StartManager | undefined)[] = [
     managers.containerManager,
+    managers.resourceManagers,
     managers.evictionManager,
     async () => tasks.start('log rotation', logRotation),
     managers.pluginManager,

@@ -33,6 +33,10 @@ export class CpuReconciler {
     this.#bound.set(containerId, cpus);
   }
 
+  stopped(containerId: string): void {
+    this.#bound.delete(containerId);
+  }
+
   /** The shared pool has changed: the next round begins soon. */
   wake(): void {
     this.#isDue = true;

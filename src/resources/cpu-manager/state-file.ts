@@ -33,24 +33,26 @@ export class CpuStateFile {
   constructor(options: CpuStateFileOptions) {
     this.#options = options;
     this.#path = join(options.rootDir, 'cpu_manager_state');
-    this.#file = new DurableState(options.store, this.#path, () =>
-      formatCpuCheckpoint({ policyName: this.#policyName, state: this.#state }),
-    );
+    this.#file = new DurableState(options.store, this.#path, () => this.#text());
   }
 
   /** `running` is asked only if the file cannot be used. Rejects only for a shortage that says nothing about the file. */
   async start(running: () => Promise<readonly RunningCpus[]>): Promise<StartedCpuState> {
     const { store } = this.#options;
     let old: CpuState | undefined;
+    let written = '';
     const found = await store.read(this.#path, (text) => {
       const { policyName, state } = parseCpuCheckpoint(text, { readsV2Names: !this.#options.podLevel });
       old = state;
+      written = text;
       this.#check(policyName, state);
       return state;
     });
     switch (found.kind) {
       case 'found':
-        return { state: this.write(isFresh(found.value) ? this.#fresh() : found.value), isRecovered: false };
+        this.#state = isFresh(found.value) ? this.#fresh() : found.value;
+        if (this.#text() !== written) this.#file.changed();
+        return { state: this.#state, isRecovered: false };
       case 'missing':
         return { state: this.write(this.#fresh()), isRecovered: false };
       case 'set aside':
@@ -75,6 +77,10 @@ export class CpuStateFile {
 
   get #policyName(): string {
     return this.#options.policy === undefined ? 'none' : 'static';
+  }
+
+  #text(): string {
+    return formatCpuCheckpoint({ policyName: this.#policyName, state: this.#state });
   }
 
   #fresh(): CpuState {
