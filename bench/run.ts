@@ -13,6 +13,7 @@ import { inMemory } from './in-memory.js';
 import { type Bench, type BenchOptions, type Measure, met } from './measure.js';
 import { probes } from './probes.js';
 import { relist } from './relist.js';
+import { resize } from './resize.js';
 import { start } from './start.js';
 import { stats } from './stats.js';
 import { formatTable } from './table.js';
@@ -30,6 +31,7 @@ const benches: readonly Bench[] = [
   websocket,
   files,
   cluster,
+  resize,
 ];
 
 type Outcome =
@@ -42,7 +44,7 @@ function usage(): string {
 \n  --json FILE  also write the results to FILE; a bare name goes below bench/results
   --quick      one short round of each: shows that the benches run, says nothing about speed
   --strict     exit with 1 when a target is missed
-\n  Of the bench cluster:
+\n  Of the benches cluster and resize:
   --kubelet PATH  compare with this program of the reference kubelet, with 1, 50 and 100 pods
   --pods N,N…     other loads, in pods at once
   --rounds N      how often each load is measured\n`;

@@ -1,14 +1,8 @@
 /** Pods through the API of a real control plane: how soon they run and are gone, and what that costs the node's agent. */
-import { chmodSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type KubeApi, resources } from '../../src/kube-client/index.js';
-import { startControlPlane } from '../../test/env/control-plane.js';
-import { CleanupStack, createTempDir } from '../../test/env/index.js';
-import { buildAgent } from '../agent.js';
-import { type Bench, type BenchContext, type BenchOptions, type Measure, median } from '../measure.js';
-import { AuditLog } from './audit.js';
+import { type Bench, type BenchOptions, type Measure, median } from '../measure.js';
+import { onControlPlane } from './control-plane.js';
 import { clusterMeasures, type LoadRounds, type Round } from './figures.js';
-import { type ClusterGround, type Load, namespace, type Side, visit } from './visit.js';
+import { type ClusterGround, type Load, type Side, visit } from './visit.js';
 
 interface Form {
   readonly loads: readonly Load[];
@@ -35,46 +29,6 @@ function formOf({ kubelet, pods, rounds }: BenchOptions): Form {
     bursts: count === 1 ? single : 1,
   }));
   return { loads, rounds: rounds ?? (isFull ? 3 : 1) };
-}
-
-async function onControlPlane<T>(
-  { note, options }: BenchContext,
-  work: (ground: ClusterGround, sides: readonly Side[]) => Promise<T>,
-): Promise<T> {
-  const cleanups = new CleanupStack();
-  try {
-    const { path: dir } = await createTempDir('bench', { cleanups });
-    const program = launcher(dir, await buildAgent(dir, note));
-    const audit = new AuditLog(dir);
-    const plane = await startControlPlane({ cleanups, apiServerArgs: audit.apiServerArgs });
-    const api = (await plane.connect()).client();
-    await makeNamespace(api, plane.pki.authorityPem);
-    const { kubelet } = options;
-    const nodelet: Side = { name: 'nodelet', program };
-    const sides: Side[] =
-      kubelet === undefined ? [nodelet] : [nodelet, { name: 'reference', program: kubelet }];
-    return await work({ plane, api, audit, note }, sides);
-  } finally {
-    await cleanups.run();
-  }
-}
-
-/** With what controllers would give it, so that its pods have the token of an account mounted as nearly all pods do. */
-async function makeNamespace(api: KubeApi, authorityPem: string): Promise<void> {
-  await api.create(resources.namespaces, { metadata: { name: namespace } });
-  await api.create(resources.serviceAccounts, { metadata: { name: 'default', namespace } });
-  await api.create(resources.configMaps, {
-    metadata: { name: 'kube-root-ca.crt', namespace },
-    data: { 'ca.crt': authorityPem },
-  });
-}
-
-/** Both sides are a program that takes the flags of a kubelet. */
-function launcher(dir: string, nodelet: string): string {
-  const path = join(dir, 'nodelet-agent');
-  writeFileSync(path, `#!/bin/sh\nexec '${nodelet}' agent "$@"\n`);
-  chmodSync(path, 0o755);
-  return path;
 }
 
 async function measure(ground: ClusterGround, sides: readonly Side[], form: Form): Promise<Measure[]> {
