@@ -32,7 +32,13 @@ import {
   type SyncRequest,
   type TerminatingRequest,
 } from '../../pods/workers/index.js';
-import { type PodSyncError, type RuntimeManager, stubPod, syncError } from '../../runtime-manager/index.js';
+import {
+  type PodSyncError,
+  type RuntimeManager,
+  resizeFailure,
+  stubPod,
+  syncError,
+} from '../../runtime-manager/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import type { KubeletMetrics } from '../metrics.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from '../ports.js';
@@ -167,8 +173,8 @@ export class KubeletPodSyncer implements PodSyncer {
       signal,
     });
     reasons.update(uid, result.steps);
-    const resize = result.steps.find(({ action }) => action === 'ResizePodInPlace');
-    if (resize?.failure !== undefined) this.#options.allocation?.resizeFailed(pod, resize.failure.message);
+    const unresized = resizeFailure(result);
+    if (unresized !== undefined) this.#options.allocation?.resizeFailed(pod, unresized);
     const failure = syncError(result);
     if (failure !== undefined) {
       if (result.steps.length > 0) requestRelist(uid);

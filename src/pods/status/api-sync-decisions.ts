@@ -7,6 +7,7 @@ import { hasTrueCondition } from './condition-list.js';
 import { statusEqual } from './equal.js';
 import type { VersionedStatus } from './manager.js';
 import { normalizeStatus } from './normalize.js';
+import { settlesResize } from './resize-settled.js';
 
 /** The last known API state after our own write. */
 export interface WrittenStatus {
@@ -104,7 +105,8 @@ export function isUrgent(
   // Only its end is waited for, nothing before that.
   if (pod?.metadata.deletionTimestamp !== undefined) return false;
   if (isTerminalPhase(entry.status.phase) && !couldHaveRunningContainers) return true;
-  return changesReadiness(entry.status, written?.status ?? apiPodOf(pod, mirror)?.status);
+  const shown = written?.status ?? apiPodOf(pod, mirror)?.status;
+  return changesReadiness(entry.status, shown) || settlesResize(entry.status, shown);
 }
 
 /** How long a status must stay unchanged before it is written. */
