@@ -32,7 +32,7 @@ export interface CadvisorScrapeOptions {
 }
 
 export interface CadvisorPage {
-  /** The text in parts, each made when it is its turn: with many pods the whole has some ten megabytes. To be read once. */
+  /** The text in parts, each made when it is its turn: with many pods the whole has some ten megabytes. */
   readonly parts: Iterable<string>;
   /** What could not be read. */
   readonly error?: unknown;
@@ -63,7 +63,9 @@ export function cadvisorScrape(options: CadvisorScrapeOptions): () => Promise<Ca
     }
     const { oomKills, clock, version } = options;
     const now = { nowMs: clock.now(), oomKills: (cgroup: string) => oomKills.of(cgroup) };
-    const parts = pageParts(containersText(subjects, now), machineText(machine, version, failed));
+    const machineFamilies = machineText(machine, version, failed);
+    // Scrapes at the same time share a page, and each makes the text anew.
+    const parts = { [Symbol.iterator]: () => pageParts(containersText(subjects, now), machineFamilies) };
     return errors.length === 0 ? { parts } : { parts, error: errors[0] };
   };
 }

@@ -468,6 +468,16 @@ describe('metrics', () => {
   it('of a failure have only the error', () => {
     expect(resourceMetricsText(undefined).match(/^[a-z].*$/gm)).toEqual(['resource_scrape_error 1']);
   });
+  it('of two scrapes at the same time are whole for both', async () => {
+    const stats = provider();
+    const [one, other] = await Promise.all([stats.scrape(), stats.scrape()]);
+    const parts = one.parts[Symbol.iterator]();
+    parts.next();
+    const whole = [...other.parts];
+    expect(whole).toHaveLength([...one.parts].length);
+    expect(whole.join('')).toContain('container_scrape_error 0\n');
+    expect(parts.next().value).toBe(whole[1]);
+  });
   it('of containers have six labels', async () => {
     const { parts } = await provider().scrape();
     const text = [...parts].join('');
