@@ -154,6 +154,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'InPlacePodVerticalScaling',
   'InPlacePodVerticalScalingExclusiveCPUs',
   'InPlacePodVerticalScalingExclusiveMemory',
+  'InPlacePodVerticalScalingInitContainers',
   'KubeletEnsureSecretPulledImages',
   'KubeletInUserNamespace',
   'KubeletRegistrationGetOnExistsOnly',

@@ -12,7 +12,7 @@ export interface TextOptions {
 }
 
 export function explanationText(explanation: Explanation, { maxSteps, gone }: TextOptions = {}): string {
-  const { pod, steps, phase, ready, containers, waitsFor, inProgress, unblock } = explanation;
+  const { pod, steps, phase, ready, containers, given, asked, waitsFor, inProgress, unblock } = explanation;
   const shown = maxSteps === undefined ? steps : steps.slice(-maxSteps);
   const lines = [`Pod ${pod.namespace}/${pod.name} (${pod.uid})`, ''];
   if (shown.length < steps.length)
@@ -27,6 +27,7 @@ export function explanationText(explanation: Explanation, { maxSteps, gone }: Te
       `  ${name}: ${state}${restarts === 0 ? '' : `, ${restarts} restart${restarts === 1 ? '' : 's'}`}`,
     );
   }
+  if (given !== undefined) lines.push(`Given: ${given}${asked === undefined ? '' : `; asked for: ${asked}`}`);
   const waits = gone === undefined ? 'Waits for' : 'Waited for';
   const underWay = inProgress && `${inProgress.text}, since ${clockTime(inProgress.sinceMs)}`;
   lines.push(waitsFor.length === 0 ? `${waits}: ${underWay ?? 'nothing'}` : `${waits}:`);

@@ -61,6 +61,62 @@ it('tells the start of a pod by the steps of its plan', async () => {
 const statusOf = (details: string): Error =>
   Object.assign(new Error(`rpc error: code = Unknown desc = ${details}`), { details });
 
+const allocated = (given: string): EntryInit => ({
+  kind: 'decision',
+  what: 'pod.allocated',
+  message: 'the pod is given its resources',
+  data: { given },
+});
+const resizeWaits = (reason: 'Deferred' | 'Infeasible', cause: string, because: string): EntryInit => ({
+  kind: 'decision',
+  what: 'pod.resizeWaits',
+  message: 'the resize waits',
+  because,
+  data: { reason, cause, asked: 'cpu 3', given: 'cpu 1' },
+  level: 'warn',
+});
+
+describe('the resources of a pod', () => {
+  const full = resizeWaits('Deferred', 'OutOfcpu', "Node didn't have enough resource: cpu");
+  const settled: EntryInit = {
+    kind: 'transition',
+    what: 'pod.resizeSettled',
+    message: 'the resize does not wait any more: reverted',
+    data: { resolution: 'reverted' },
+  };
+  it.each<[string, EntryInit[], string, RegExp | undefined]>([
+    ['it has what it asks for', [allocated('cpu 1')], 'Given: cpu 1\n', undefined],
+    [
+      'it asks for more than there is',
+      [allocated('cpu 1'), full],
+      'Given: cpu 1; asked for: cpu 3\n',
+      /tried again .* every 3 minutes; end or shrink pods that hold cpu, or ask for less/,
+    ],
+    [
+      'it asks under pressure',
+      [allocated('cpu 1'), resizeWaits('Deferred', 'Evicted', 'The node had condition: [DiskPressure].')],
+      'Given: cpu 1; asked for: cpu 3\n',
+      /relieve the pressure/,
+    ],
+    [
+      'it asks for what the node can never do',
+      [allocated('cpu 1'), resizeWaits('Infeasible', 'Infeasible', 'no')],
+      'Given: cpu 1; asked for: cpu 3\n',
+      /this node can never do it/,
+    ],
+    ['it asks no more', [allocated('cpu 1'), full, settled], 'Given: cpu 1\n', undefined],
+    ['it was given more', [allocated('cpu 1'), full, allocated('cpu 3')], 'Given: cpu 3\n', undefined],
+  ])('%s', async (_rule, inits, line, unblock) => {
+    const { entries, node, nowMs } = await recorded(plan, state('Running', 'it started'), ...inits);
+    const explanation = explainPod(entries, node, nowMs);
+    expect(explanationText(explanation)).toContain(line);
+    expect(explanation.unblock).toHaveLength(unblock === undefined ? 0 : 1);
+    if (unblock === undefined) return;
+    expect(explanation.unblock[0]).toMatch(unblock);
+    expect(explanation.waitsFor[0]).toMatch(/^its resize to cpu 3, having cpu 1: (Deferred|Infeasible) \(/);
+  });
+});
+
 describe('explainPod', () => {
   it.each<[string, (EntryInit & { readonly node?: true })[], RegExp | undefined, RegExp | undefined]>([
     [

@@ -2,6 +2,7 @@
 import { isEntry, type TimelineEntry } from './entry.js';
 import type { EntryData, EntryName } from './entry-data.js';
 import { lastOf } from './last-entry.js';
+import { waitingResize } from './resize-reasons.js';
 import {
   type ContainerNow,
   type InProgress,
@@ -27,6 +28,10 @@ export interface Explanation {
   readonly phase: string;
   readonly ready: boolean;
   readonly containers: readonly ContainerNow[];
+  /** What the pod was given in all; undefined where it is not known. */
+  readonly given: string | undefined;
+  /** What it asks for instead; undefined where it has what it asks for. */
+  readonly asked: string | undefined;
   /** What is in the pod's way; empty when nothing is. */
   readonly waits: readonly WaitReason[];
   /** The same in words, with the last error and the next try. */
@@ -58,6 +63,8 @@ export function explainPod(
     pod: last.pod,
     steps: entries.filter(isStep).map(toStep),
     ...now,
+    given: lastOf(entries, 'pod.allocated')?.data.given,
+    asked: waitingResize(entries)?.data.asked,
     waits: reasons,
     waitsFor: reasons.map(({ waitsFor }) => waitsFor),
     inProgress: reasons.length > 0 ? undefined : inProgress(entries, now),

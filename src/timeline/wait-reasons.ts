@@ -8,6 +8,7 @@ import { lastOf, lastOfContainer } from './last-entry.js';
 import { planText } from './plan-actions.js';
 import type { ContainerStateName } from './pod-entries.js';
 import { refusals } from './refusals.js';
+import { resizeReasons } from './resize-reasons.js';
 
 export interface WaitReason {
   readonly waitsFor: string;
@@ -55,7 +56,14 @@ export function waitReasons(
   const isExplained = own.length > life.length || isRefused(entries);
   const failure = isExplained ? [] : stepReasons(entries, failing, nowMs);
   const probes = own.length > 0 || failure.length > 0 || now.ready ? [] : probeReasons(entries, now);
-  return [...own, ...failure, ...probes, ...apiReasons(entries), ...nodeReasons(node)];
+  return [
+    ...own,
+    ...failure,
+    ...probes,
+    ...resizeReasons(entries),
+    ...apiReasons(entries),
+    ...nodeReasons(node),
+  ];
 }
 
 /** Undefined for a pod that is ready, over, or held up by something that `waitReasons` tells. */

@@ -15,6 +15,7 @@ import {
   differs,
   effectiveRequests,
   entryOf,
+  neededFeatures,
   ResizeQueue,
   type ResizeRules,
   type ResourcesInForce,
@@ -59,6 +60,8 @@ export interface AllocationManagerOptions {
   readonly active: () => readonly Pod[];
   readonly admission: readonly AdmissionHandler[];
   readonly rules: ResizeRules;
+  /** The features that the node declares. */
+  readonly features: readonly string[];
   /** One decision at a time, so that no two are about the same room. */
   readonly turns: Gate;
   readonly makeRoom: (pod: Pod, active: readonly Pod[], shortages: readonly Shortage[]) => Promise<MadeRoom>;
@@ -139,6 +142,7 @@ export class AllocationManager {
     if (before !== undefined) {
       for (const change of requestedChanges(before, pod)) metrics.requested.inc({ ...change });
       if (!differs(pod, entryOf(before))) return;
+      this.#checkFeatures(before, pod);
     }
     if (allocated.differs(pod)) {
       this.#enqueue(uid);
@@ -147,6 +151,19 @@ export class AllocationManager {
       this.#queue.remove(uid);
       states.resolved(uid, 'reverted');
     }
+  }
+
+  /** Whoever let the spec through did not know this node; what it cannot do shows when it is tried. */
+  #checkFeatures(before: Pod, pod: Pod): void {
+    const { features, timeline } = this.#options;
+    const missing = neededFeatures(before, pod).filter((feature) => !features.includes(feature));
+    if (missing.length === 0) return;
+    timeline.event(
+      podRef(pod),
+      'Warning',
+      'FailedNodeDeclaredFeaturesCheck',
+      `Pod requires node features that are not available: ${missing.join(', ')}`,
+    );
   }
 
   removed(uid: string): void {

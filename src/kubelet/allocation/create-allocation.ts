@@ -10,6 +10,7 @@ import {
 } from '../../resources/allocation/index.js';
 import type { RuntimeManager } from '../../runtime-manager/index.js';
 import type { ActuatedResources } from '../../runtime-manager/resize/index.js';
+import { declaredFeatures } from '../cluster/declared-features.js';
 import type { KubeletSettings } from '../settings.js';
 import { AllocationManager, type AllocationManagerOptions } from './allocation-manager.js';
 import { reconstructAllocated } from './reconstruct.js';
@@ -92,6 +93,7 @@ export function createAllocationManager(
       pinsMemory:
         config.memoryManagerPolicy === 'Static' && !gates.enabled('InPlacePodVerticalScalingExclusiveMemory'),
     },
+    features: declaredFeatures({ gates, config }),
     inForce: (pod) => inForceOf(pod, actuated, peek),
     reconstruct: (pod) => {
       const seen = peek(pod.metadata.uid);

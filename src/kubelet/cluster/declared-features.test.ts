@@ -3,14 +3,31 @@ import { baselineConfiguration, resolveFeatureGates } from '../../config/index.j
 import { declaredFeatures } from './declared-features.js';
 
 it.each([
-  ['both gates on', true, true, true, ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits']],
-  ['no server, so nobody can stream', true, false, true, ['RestartAllContainersOnContainerExits']],
-  ['only streaming', true, true, false, ['ExtendWebSocketsToKubelet']],
-  ['both gates off', false, true, false, []],
-])('%s', (_rule, streams, enableServer, restarts, features) => {
+  [
+    'all gates on',
+    { streams: true, restarts: true, resizes: true },
+    true,
+    [
+      'ExtendWebSocketsToKubelet',
+      'InPlacePodLevelResourcesVerticalScaling',
+      'InPlacePodVerticalScalingInitContainers',
+      'RestartAllContainersOnContainerExits',
+    ],
+  ],
+  [
+    'no server, so nobody can stream',
+    { streams: true, restarts: true, resizes: false },
+    false,
+    ['RestartAllContainersOnContainerExits'],
+  ],
+  ['only streaming', { streams: true, restarts: false, resizes: false }, true, ['ExtendWebSocketsToKubelet']],
+  ['all gates off', { streams: false, restarts: false, resizes: false }, true, []],
+])('%s', (_rule, { streams, restarts, resizes }, enableServer, features) => {
   const { gates } = resolveFeatureGates({
     ExtendWebSocketsToKubelet: streams,
     RestartAllContainersOnContainerExits: restarts,
+    InPlacePodLevelResourcesVerticalScaling: resizes,
+    InPlacePodVerticalScalingInitContainers: resizes,
   });
   const config = { ...baselineConfiguration(gates), enableServer };
   expect(declaredFeatures({ gates, config })).toEqual(features);

@@ -5,6 +5,10 @@ export function declaredFeatures({ gates, config }: Pick<KubeletSettings, 'gates
   const features: string[] = [];
   if (gates.enabled('ExtendWebSocketsToKubelet') && config.enableServer)
     features.push('ExtendWebSocketsToKubelet');
+  if (gates.enabled('InPlacePodLevelResourcesVerticalScaling'))
+    features.push('InPlacePodLevelResourcesVerticalScaling');
+  if (gates.enabled('InPlacePodVerticalScalingInitContainers'))
+    features.push('InPlacePodVerticalScalingInitContainers');
   if (gates.enabled('RestartAllContainersOnContainerExits'))
     features.push('RestartAllContainersOnContainerExits');
   return features;

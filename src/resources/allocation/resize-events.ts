@@ -2,11 +2,13 @@
 import {
   compareQuantities,
   formatQuantity,
+  isSidecar,
   type Pod,
   parseQuantity,
   podRequests,
   type ResourceRequirements,
 } from '../../kube/index.js';
+import { sameRequirements } from './allocated-pod.js';
 
 /** The resources of a pod's containers as one line of JSON; pod-level resources are not part of it. */
 export function resizeText(pod: Pod, generation: number | undefined, error = ''): string {
@@ -60,6 +62,19 @@ function operationOf(
   if (after === undefined) return 'remove';
   const order = compareQuantities(parseQuantity(after), parseQuantity(before));
   return order === 0 ? undefined : order > 0 ? 'increase' : 'decrease';
+}
+
+/** The features of a node that a new spec needs, by the names under which nodes declare them. */
+export function neededFeatures(before: Pod, after: Pod): string[] {
+  const old = new Map(before.spec.initContainers?.map(({ name, resources }) => [name, resources]));
+  const changesInit = after.spec.initContainers?.some(
+    (container) => !isSidecar(container) && !sameRequirements(old.get(container.name), container.resources),
+  );
+  const changesPod = !sameRequirements(before.spec.resources, after.spec.resources);
+  return [
+    ...(changesPod ? ['InPlacePodLevelResourcesVerticalScaling'] : []),
+    ...(changesInit === true ? ['InPlacePodVerticalScalingInitContainers'] : []),
+  ];
 }
 
 /** What a pod asks for in all, for people: `cpu 1500m, memory 1Gi`. */
