@@ -83,6 +83,13 @@ export const commands: readonly Command[] = [
     run: async (argv) => (await import('./explain.js')).runExplain(argv),
   },
   {
+    name: 'describe',
+    synopsis: 'node',
+    about: 'show what the node has, who was given what, and what is free',
+    spec: async () => (await import('./describe.js')).describeSpec,
+    run: async (argv) => (await import('./describe.js')).runDescribe(argv),
+  },
+  {
     name: 'what-if',
     synopsis: 'QUESTION',
     about: 'show what eviction, cleanup, a shutdown or a new configuration would do now',

@@ -19,9 +19,11 @@ import { nodeAdmission } from './admission/node-admission.js';
 import { makeRoom } from './admission/preempt.js';
 import { createAllocated, createAllocationManager, syncAllocation } from './allocation/create-allocation.js';
 import type { ClusterMembership } from './cluster/membership.js';
+import { createDescribeNode } from './describe-node/create-describe.js';
 import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
 import { allocatableOf } from './node/node-basis.js';
+import { standaloneObserver } from './node/observe-standalone.js';
 import type { KubeletOptions } from './options.js';
 import { createCollectors } from './rooms/create-collectors.js';
 import { createCsi } from './rooms/create-csi.js';
@@ -207,6 +209,12 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       },
     }),
   );
+  const ownNode = standaloneObserver(settings, {
+    check,
+    runtimeName,
+    eviction,
+    shutdownError: () => shutdown?.error(),
+  });
   membership = await settings.join?.({
     settings,
     pods,
@@ -385,6 +393,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
         return await untilVitalFailure(tasks, (vital) => {
           for (const source of sources) vital('a pod source', (signal) => source.run(signal));
           membership?.startNode(tasks);
+          tasks.start('the conditions of the node', (signal) => ownNode.run(signal));
           vital('the runtime check', (signal) => check.run(signal));
           tasks.start('packet rules', async () => await managers.packetRules?.(tasks));
           membership?.startPods(tasks);
@@ -417,6 +426,12 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     probeMetricsText: () => probes.metricsText(),
     blockers: () => check.errors(),
     whatIf: createWhatIf(settings, { eviction, collectors, activePods, admissionWith }),
+    describeNode: createDescribeNode(settings, {
+      node: () => ownNode.now() ?? settings.node(),
+      eviction,
+      activePods,
+      holdings: () => [],
+    }),
     healthChecks: [{ name: 'syncloop', check: () => loop.health() }],
   };
 }

@@ -8,6 +8,7 @@ export type {
   AdmissionRule,
 } from './admission/admission.js';
 export { createKubelet } from './create.js';
+export type * from './describe-node/contracts.js';
 export type { Kubelet } from './kubelet.js';
 export { Link } from './link.js';
 export { createKubeletMetrics } from './metrics.js';

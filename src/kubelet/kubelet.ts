@@ -4,6 +4,7 @@ import type { CriRuntime, ObservedPod } from '../cri/index.js';
 import type { Pod, PodStatus } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { Timeline } from '../timeline/index.js';
+import type { NodeDescription } from './describe-node/contracts.js';
 import type { WhatIf } from './what-if/contracts.js';
 
 export interface Kubelet {
@@ -39,5 +40,7 @@ export interface Kubelet {
   blockers(): readonly string[];
   /** Tells what eviction, garbage collection and the like would do now; changes nothing. */
   readonly whatIf: WhatIf;
+  /** Tells what the node has, what is reserved, who was given what, and what is free. */
+  describeNode(): Promise<NodeDescription>;
   readonly healthChecks: readonly { readonly name: string; check(): string | undefined }[];
 }

@@ -11,6 +11,7 @@ export const debugPrefixes: readonly string[] = [
   '/runningpods/',
   '/debug/pprof/',
   '/debug/what-if/',
+  '/debug/describe/',
   '/logs/',
 ];
 

@@ -68,6 +68,22 @@ describe('requestAgent', () => {
     );
   });
 
+  it('asks for the description of the node as the same caller', async () => {
+    const { api, accessReviews } = testApi();
+    const { ask, token } = await start({
+      api,
+      kubelet: { describeNode: async () => ({ name: 'n' }) as never },
+    });
+    expect(JSON.parse(await ask('../describe/node', '--token-file', token))).toEqual({ name: 'n' });
+    expect(accessReviews.map(({ spec }) => spec.resourceAttributes)).toMatchObject([
+      { verb: 'get', resource: 'nodes', subresource: 'proxy', name: 'node-1' },
+    ]);
+    const other = await start();
+    await expect(other.ask('../describe/node', '--token-file', other.token)).rejects.toThrow(
+      'the node cannot be described now: no node',
+    );
+  });
+
   it('sends a file with its name, for which it needs another verb', async () => {
     const { api, accessReviews } = testApi();
     const { send, token } = await start({ api, kubelet: { whatIf: { gc, evict, shutdown, config } } });

@@ -1,18 +1,27 @@
-/** The name of the container runtime, which container ids in statuses begin with. */
-export class RuntimeName {
-  readonly #version: () => Promise<{ readonly runtimeName: string }>;
-  #name = 'unknown';
+/** The name of the container runtime, which container ids in statuses begin with, and its version. */
+import type { RuntimeVersion } from '../../runtime-manager/index.js';
 
-  constructor(version: () => Promise<{ readonly runtimeName: string }>) {
-    this.#version = version;
+type RuntimeAnswer = Pick<RuntimeVersion, 'runtimeName' | 'runtimeVersion'>;
+
+export class RuntimeName {
+  readonly #ask: () => Promise<RuntimeAnswer>;
+  #answer: RuntimeAnswer | undefined;
+
+  constructor(ask: () => Promise<RuntimeAnswer>) {
+    this.#ask = ask;
   }
 
   /** `unknown` until the runtime was asked. */
   get current(): string {
-    return this.#name;
+    return this.#answer?.runtimeName ?? 'unknown';
+  }
+
+  /** Undefined until the runtime was asked. */
+  get version(): string | undefined {
+    return this.#answer?.runtimeVersion;
   }
 
   async read(): Promise<void> {
-    this.#name = (await this.#version()).runtimeName;
+    this.#answer = await this.#ask();
   }
 }

@@ -3,6 +3,7 @@ import { lstat } from 'node:fs/promises';
 import { systemClock } from '../../async/index.js';
 import type { Kubelet } from '../../kubelet/index.js';
 import { podRoutes } from '../api/index.js';
+import { describeNodeRoute } from '../describe-node.js';
 import { type ServerListener, serve } from '../listen.js';
 import { json } from '../responses.js';
 import type { Route } from '../routes.js';
@@ -25,6 +26,7 @@ export type LocalKubelet = Pick<
   | 'timeline'
   | 'blockers'
   | 'whatIf'
+  | 'describeNode'
 >;
 
 /** Rejects when another process listens on the socket. Whoever can open the socket may do everything. */
@@ -75,5 +77,6 @@ function localRoutes(kubelet: LocalKubelet, options: LocalServerOptions, started
     stopRoute(kubelet, stop),
     watchRoute(kubelet),
     ...whatIfRoutes(kubelet.whatIf),
+    describeNodeRoute(kubelet),
   ];
 }

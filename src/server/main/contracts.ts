@@ -2,7 +2,7 @@
 import type { FeatureGates, KubeletConfiguration } from '../../config/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import type { KubeApi } from '../../kube-client/index.js';
-import type { WhatIf } from '../../kubelet/index.js';
+import type { Kubelet, WhatIf } from '../../kubelet/index.js';
 import type { Registry } from '../../metrics/index.js';
 import type { ApiKubelet } from '../api/index.js';
 import type { ServerKubelet } from '../contracts.js';
@@ -10,7 +10,7 @@ import type { ListenOptions } from '../listen.js';
 import type { ServingKeyPair } from '../tls/secure-serving.js';
 
 /** A `Kubelet` with statistics and a runtime that can make checkpoints. */
-export interface MainKubelet extends ServerKubelet, ApiKubelet {
+export interface MainKubelet extends ServerKubelet, ApiKubelet, Pick<Kubelet, 'describeNode'> {
   readonly nodeName: string;
   readonly whatIf: WhatIf;
   /** Receives the metrics of the requests to this port. */

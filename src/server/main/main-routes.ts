@@ -4,6 +4,7 @@ import { Registry, registerStartTime } from '../../metrics/index.js';
 import { podRoutes } from '../api/index.js';
 import type { HealthCheck } from '../contracts.js';
 import { disabledDebugRoutes, switchedOff } from '../debug-prefixes.js';
+import { describeNodeRoute } from '../describe-node.js';
 import { healthzRoutes, pingCheck } from '../healthz.js';
 import { createStreamMetrics } from '../metrics.js';
 import { metricsRoute } from '../metrics-route.js';
@@ -83,6 +84,7 @@ function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions): Rout
         })
       : switchedOff('/logs/', 'logs endpoint is disabled.'),
     ...whatIfRoutes(kubelet.whatIf),
+    describeNodeRoute(kubelet),
     profilesRoute(config.enableProfilingHandler),
     verbosityRoute(config.enableDebugFlagsHandler ? options.setVerbosity : undefined),
   ];
