@@ -1,0 +1,132 @@
+/** CPUs of real containers: exclusive ones, the pool that the others share, and both after the agent died. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CpuSet, type ResourceRequirements } from '../../src/kube/index.js';
+import { busybox, eventually, forever, manifest, TestNode } from './agent.js';
+
+let node: TestNode;
+let policy = 'static';
+beforeAll(async () => {
+  node = await TestNode.create({
+    config: () => ({
+      cpuManagerPolicy: policy,
+      cpuManagerReconcilePeriod: '1s',
+      reservedSystemCPUs: '0',
+    }),
+  });
+});
+afterAll(() => node.stop());
+
+const online = CpuSet.parse(readFileSync('/sys/devices/system/cpu/online', 'utf8').trim());
+const isV2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
+const statePath = (): string => join(node.root, 'cpu_manager_state');
+const state = () => JSON.parse(JSON.parse(readFileSync(statePath(), 'utf8')).data);
+
+async function run(name: string, resources: ResourceRequirements): Promise<void> {
+  const containers = [{ name: 'app', image: busybox, command: forever, resources }];
+  await node.apply(`${name}.yaml`, manifest(name, { uid: `uid-${name}`, spec: { containers } }));
+  await node.untilReady(name);
+}
+
+async function read(name: string, path: string): Promise<string> {
+  const [containerId = ''] = await node.running(name);
+  const { stdout } = await node.cri.execSync({ containerId, cmd: ['cat', path], timeout: 10 });
+  return Buffer.from(stdout).toString().trim();
+}
+
+/** The CPUs of the container's cgroup, as its kernel has them; its first process must agree. */
+async function cpusOf(name: string): Promise<string> {
+  const bound = await read(name, isV2 ? '/sys/fs/cgroup/cpuset.cpus' : '/sys/fs/cgroup/cpuset/cpuset.cpus');
+  const [, allowed] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(await read(name, '/proc/1/status')) ?? [];
+  expect(allowed).toBe(bound);
+  return bound;
+}
+
+const one = { cpu: '1', memory: '64Mi' };
+
+it('a container without CPUs of its own shares all', async () => {
+  await node.start();
+  await run('shared', {});
+  expect(await cpusOf('shared')).toBe(String(online));
+});
+
+it('a Guaranteed container gets a CPU for itself without a quota, and the shared one leaves it', async () => {
+  await run('pinned', { requests: one, limits: one });
+  const own = await cpusOf('pinned');
+  expect(CpuSet.parse(own).size).toBe(1);
+  expect(own).not.toBe('0');
+  const rest = String(online.difference(CpuSet.parse(own)));
+  await eventually('the pool shrinks', async () => (await cpusOf('shared')) === rest);
+  expect(state()).toEqual({
+    policyName: 'static',
+    defaultCpuSet: rest,
+    entries: { 'uid-pinned': { app: own } },
+  });
+  const quota = isV2 ? '/sys/fs/cgroup/cpu.max' : '/sys/fs/cgroup/cpu/cpu.cfs_quota_us';
+  expect((await read('pinned', quota)).split(' ')[0]).toBe(isV2 ? 'max' : '-1');
+});
+
+it('after a kill -9 of the agent the same containers have the same CPUs', async () => {
+  const look = () => Promise.all([node.running('pinned'), cpusOf('pinned'), cpusOf('shared')]);
+  const before = await look();
+  await node.kill('SIGKILL');
+  await node.start();
+  await node.untilReady('pinned');
+  await run('late', {});
+  expect(await look()).toEqual(before);
+  expect(await cpusOf('late')).toBe(before[2]);
+});
+
+it('a container that is restarted has the CPUs of the one before', async () => {
+  const [before] = await node.running('pinned');
+  const own = await cpusOf('pinned');
+  await node.cri.stopContainer({ containerId: before ?? '', timeout: 0 });
+  await eventually('another runs', async () => {
+    const [now] = await node.running('pinned');
+    return now !== undefined && now !== before;
+  });
+  expect(await cpusOf('pinned')).toBe(own);
+});
+
+it('a state that cannot be read is set aside, and the containers keep their CPUs', async () => {
+  const own = await cpusOf('pinned');
+  const running = await node.running('pinned');
+  await node.kill('SIGKILL');
+  writeFileSync(statePath(), '{"policyName":"sta');
+  node.log = '';
+  await node.start();
+  await node.untilReady('pinned');
+  await eventually('it is told', async () => node.log.includes('CPUManagerStateRecovered'));
+  expect(node.log).toContain('please drain this node and delete the CPU manager checkpoint file');
+  expect([await cpusOf('pinned'), await node.running('pinned')]).toEqual([own, running]);
+  expect(state().entries).toEqual({ 'uid-pinned': { app: own } });
+});
+
+it('CPUs of a pod that is gone are shared again', async () => {
+  await node.remove('pinned.yaml');
+  await node.untilGone('pinned');
+  await eventually('the pool grows', async () => (await cpusOf('shared')) === String(online));
+  expect(state()).toEqual({ policyName: 'static', defaultCpuSet: String(online) });
+});
+
+it('a policy that changes needs no hand: the old file is set aside', async () => {
+  await node.kill('SIGKILL');
+  policy = 'none';
+  node.log = '';
+  await node.start();
+  await node.untilReady('shared');
+  expect(node.log).toContain(
+    'configured policy \\"none\\" differs from state checkpoint policy \\"static\\"',
+  );
+  expect(state()).toEqual({ policyName: 'none', defaultCpuSet: '' });
+});
+
+it('a setting that is wrong ends the start, with the field named', async () => {
+  await node.kill('SIGKILL');
+  policy = 'static';
+  const wrong = '--cpu-manager-policy-options=full-pcpus-only=yes';
+  await expect(node.start(wrong)).rejects.toThrow(
+    /cpuManagerPolicyOptions.*bad value for option "full-pcpus-only": strconv.ParseBool: parsing "yes"/s,
+  );
+});
