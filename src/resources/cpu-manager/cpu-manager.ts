@@ -156,12 +156,15 @@ export class CpuManager implements HintProvider {
     const count = exclusiveCpuCount(pod, container, this.#options);
     if (policy === undefined || count === 0) return allocated;
     this.#admitting(pod);
+    const isInit = isOrdinaryInit(pod, container);
     const decision = allocateCpus(policy, this.#state, this.#reusable, {
       podUid: pod.metadata.uid,
       container: container.name,
       count,
-      isOrdinaryInit: isOrdinaryInit(pod, container),
+      isOrdinaryInit: isInit,
       mask: hint.mask,
+      // Apps have CPUs before an init container only if they run, and its entry was lost.
+      ...(isInit ? { sharable: this.#heldByApps(pod) } : {}),
     });
     this.#recorder.asked(decision.kind);
     if (decision.kind === 'refused') return refusalOf(decision);
@@ -212,6 +215,12 @@ export class CpuManager implements HintProvider {
     const { uid } = pod.metadata;
     if (!this.#unproven.delete(`${uid}/${container.name}`) || this.#state.podEntries.has(uid)) return true;
     return exclusiveCpuCount(pod, container, this.#options) === cpus.size;
+  }
+
+  #heldByApps({ metadata, spec }: Pod): CpuSet {
+    return CpuSet.union(
+      spec.containers.map(({ name }) => entryOf(this.#state, metadata.uid, name) ?? CpuSet.empty),
+    );
   }
 
   #admitting(pod: Pod): void {

@@ -37,8 +37,12 @@ function world() {
     given,
     pods,
     timeline,
-    share: (cpus: string): void => void (shared = cpus),
-    fail: (times: number): void => void (failures = times),
+    share(cpus: string): void {
+      shared = cpus;
+    },
+    fail(times: number): void {
+      failures = times;
+    },
     get stale() {
       return stale;
     },

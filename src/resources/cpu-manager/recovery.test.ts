@@ -183,6 +183,13 @@ describe('a file that does not fit is set aside, and the start goes on', () => {
     expect(cpus('p', 'c')).toBe('1,5');
   });
 
+  it('an init container that has ended does not cost a running pod its place', async () => {
+    const { node, cpus } = await startWith('', { running: running('p/a=1-2,5-6') });
+    expect(node.admit(cpuPod('p', 'init:i=5 a=4'))).toBe('allocated');
+    expect(cpus('p', 'a')).toBe('1-2,5-6');
+    expect(node.admit(cpuPod('q', 'c=2'))).toBe('allocated');
+  });
+
   it('what was only guessed goes back if the pod asks for something else', async () => {
     const { node, cpus } = await startWith('', {
       options: { 'strict-cpu-reservation': 'true' },

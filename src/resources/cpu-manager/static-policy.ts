@@ -88,6 +88,8 @@ export interface CpuRequest {
   readonly isOrdinaryInit: boolean;
   /** The NUMA nodes to take from first; undefined for any. */
   readonly mask: NumaMask | undefined;
+  /** CPUs of containers that never run at the same time; empty by default. */
+  readonly sharable?: CpuSet;
 }
 
 export interface CpuRefusal {
@@ -112,14 +114,16 @@ export function allocateCpus(
   reusable: ReusableCpus | undefined,
   request: CpuRequest,
 ): CpuAllocation {
-  const { podUid, container, count, mask } = request;
+  const { podUid, container, count, mask, sharable = CpuSet.empty } = request;
   const known = entryOf(state, podUid, container);
   if (known !== undefined) {
     return { kind: 'kept', state, cpus: known, reusable: afterUse(reusable, request, known) };
   }
   const misaligned = smtProblem(policy, state, count);
   if (misaligned !== undefined) return misaligned;
-  const pool = availableCpus(policy, state).union(reusableFor(state, reusable, podUid));
+  const pool = availableCpus(policy, state)
+    .union(reusableFor(state, reusable, podUid))
+    .union(sharable);
   const taken = takeNear(policy, pool, count, mask);
   if (taken.kind === 'refused') return taken;
   const { cpus } = taken;

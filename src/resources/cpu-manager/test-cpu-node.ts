@@ -50,6 +50,12 @@ export function cpuPod(uid: string, containers: string, spec: Partial<PodSpec> =
   } as Pod;
 }
 
+/** Resources of a pod as a whole. */
+export function podLevel(cpu: string): Partial<PodSpec> {
+  const amounts = { cpu, memory: '4Gi' };
+  return { resources: { requests: amounts, limits: amounts } };
+}
+
 export async function testCpuNode(given: TestCpuNodeOptions) {
   const { machine, options = {}, reservedMillis = 500, podLevel = false } = given;
   const host = given.host ?? simulatedHost();
