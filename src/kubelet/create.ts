@@ -430,7 +430,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       node: () => ownNode.now() ?? settings.node(),
       eviction,
       activePods,
-      holdings: () => [],
+      holdings: () => resources.holdings(),
     }),
     healthChecks: [{ name: 'syncloop', check: () => loop.health() }],
   };

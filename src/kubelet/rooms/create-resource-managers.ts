@@ -10,6 +10,8 @@ import {
 } from '../../resources/topology-manager/index.js';
 import { type InternalLifecycle, placedBy } from '../../runtime-manager/index.js';
 import { type AdmissionHandler, admitted } from '../admission/admission.js';
+import type { ResourceHoldings } from '../describe-node/contracts.js';
+import { cpuHoldings } from '../describe-node/holdings.js';
 import type { KubeletSettings } from '../settings.js';
 import type { StartManager } from '../start-up/managers.js';
 import { type CpuManagerPorts, createCpuManager } from './create-cpu-manager.js';
@@ -19,6 +21,8 @@ export interface ResourceManagers {
   /** Absent where containers may run everywhere. */
   readonly internals: InternalLifecycle | undefined;
   readonly hasExclusiveCpus: (pod: Pod, container?: AnyContainer) => boolean;
+  /** Who holds what; empty where nothing is given out. */
+  readonly holdings: () => readonly ResourceHoldings[];
   readonly start: StartManager;
   stop(): Promise<void>;
 }
@@ -69,6 +73,7 @@ export async function createResourceManagers(
     admission: { name: 'topology', admit: givesNothing ? count : allocate },
     internals: placements.length === 0 ? undefined : placedBy(placements),
     hasExclusiveCpus: (pod, container) => cpus.manager.hasExclusiveCpus(pod, container),
+    holdings: () => (cpus.placement === undefined ? [] : [cpuHoldings(cpus.manager.state)]),
     start: (tasks) => cpus.start(tasks),
     stop: () => cpus.stop(),
   };
