@@ -99,6 +99,7 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
       config,
       rootDir: madeFrom.rootDir,
       runtimeCgroups: flags.runtimeCgroups,
+      fromRuntime: featureGates.enabled('PodAndContainerStatsFromCRI'),
       cgroups,
       oomKills: oomCounts,
     },

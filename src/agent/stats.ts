@@ -1,6 +1,7 @@
 /** The agent's statistics: of the runtime, of the machine, and of volumes, which a background task measures; and what eviction sees of them. */
 import { systemClock, type TaskGroup } from '../async/index.js';
 import type { KubeletConfiguration } from '../config/index.js';
+import type { CriRuntime } from '../cri/index.js';
 import { linuxHost } from '../host/index.js';
 import type { Kubelet, PodCgroups } from '../kubelet/index.js';
 import { OomCounts, readMachineFacts } from '../node/index.js';
@@ -8,10 +9,12 @@ import { type EvictionStats, evictionStats } from '../resources/eviction/index.j
 import {
   CgroupSampler,
   createStatsMetrics,
+  decidedOnce,
   diskCounters,
   filledFileSystems,
   linuxKernelFiles,
   linuxMachine,
+  measuredBy,
   nodeFileSystems,
   readMachineShape,
   registerVolumeMetrics,
@@ -26,7 +29,10 @@ import {
 import { kubernetesVersion } from './version.js';
 
 export interface AgentStatsOptions {
-  readonly cri: StatsProviderOptions['cri'];
+  readonly cri: StatsProviderOptions['cri'] &
+    Pick<CriRuntime, 'podSandboxStats' | 'listMetricDescriptors' | 'listPodSandboxMetrics'>;
+  /** Whether pods are measured by the runtime, if it can. Default: no. */
+  readonly fromRuntime?: boolean;
   readonly config: Pick<
     KubeletConfiguration,
     'podLogsDir' | 'volumeStatsAggPeriod' | 'kubeletCgroups' | 'systemCgroups' | 'containerRuntimeEndpoint'
@@ -50,7 +56,15 @@ const crioSocket = 'run/crio/crio.sock';
 /** Volumes are left out when their period is zero or less. */
 export function agentStats(
   kubelet: Pick<Kubelet, 'nodeName' | 'timeline' | 'registry' | 'pods' | 'volumeDirectory'>,
-  { cri, config, rootDir, runtimeCgroups, cgroups, oomKills = new OomCounts() }: AgentStatsOptions,
+  {
+    cri,
+    config,
+    rootDir,
+    runtimeCgroups,
+    cgroups,
+    fromRuntime = false,
+    oomKills = new OomCounts(),
+  }: AgentStatsOptions,
   tasks: TaskGroup,
 ): AgentStats {
   const { nodeName, timeline, registry } = kubelet;
@@ -76,7 +90,12 @@ export function agentStats(
     registerVolumeMetrics(registry, () => volumes.claims());
     tasks.start('measuring volumes', (signal) => volumes.run(signal));
   }
-  registry.once(createStatsMetrics).provider.set(1, { provider: 'cadvisor' });
+  const { provider } = registry.once(createStatsMetrics);
+  const whoMeasures = decidedOnce(
+    async () => (fromRuntime ? measuredBy(cri) : 'kernel'),
+    (by) => provider.set(1, { provider: by === 'runtime' ? 'cri' : 'cadvisor' }),
+  );
+  tasks.start('asking who measures pods', async () => void (await whoMeasures()));
   const stats = statsProvider({
     cri,
     machine,
@@ -95,6 +114,8 @@ export function agentStats(
       };
     },
     hugePagesBytes,
+    measuredBy: whoMeasures,
+    runtimeMetrics: cri,
     scrape: {
       fileSystems: () => filledFileSystems(host, systemClock, rootDir),
       disks: () => diskCounters(files.read('/proc/diskstats') ?? ''),

@@ -161,6 +161,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'MemoryQoS',
   'NodeDeclaredFeatures',
   'NodeLogQuery',
+  'PodAndContainerStatsFromCRI',
   'PodLevelResourceManagers',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',

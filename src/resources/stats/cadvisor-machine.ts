@@ -119,13 +119,26 @@ export function machineText(
       'Whether the figures of containers could not be read.',
       failed.containers ? 1 : 0,
     ),
-    gauge(
-      'machine_scrape_error',
-      'Whether the figures of the machine could not be read.',
-      failed.machine ? 1 : 0,
-    ),
+    machineError(failed.machine),
     ...(machine === undefined ? [] : machineFamilies(machine, version)),
   ]);
+}
+
+/** The machine's own families, for a page whose containers are not ours. */
+export function machineOnlyText(machine: MachineShape | undefined): string {
+  const families = machine === undefined ? [] : machineFamilies(machine, '');
+  return expositionText([
+    machineError(machine === undefined),
+    ...families.filter(({ name }) => name.startsWith('machine_')),
+  ]);
+}
+
+function machineError(failed: boolean): Family {
+  return gauge(
+    'machine_scrape_error',
+    'Whether the figures of the machine could not be read.',
+    failed ? 1 : 0,
+  );
 }
 
 function machineFamilies(machine: MachineShape, version: string): Family[] {

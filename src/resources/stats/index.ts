@@ -10,6 +10,7 @@ export { filledFileSystems } from './file-system-figures.js';
 export { linuxKernelFiles } from './kernel-files.js';
 export { statsLimits } from './limits.js';
 export { type LinuxMachineOptions, linuxMachine, type Machine, type MachineUsage } from './machine.js';
+export { decidedOnce, measuredBy } from './measured-by.js';
 export { diskCounters } from './mounted-file-systems.js';
 export type { PodVolumeUsage } from './pod-summary.js';
 export {

@@ -48,20 +48,12 @@ async function measure(
   onlyCpuAndMemory: boolean,
 ): Promise<MeasuredNode> {
   const { machine, clock } = options;
-  const [listed, usage] = await Promise.all([
-    failingAs('failed to list pod stats', list(options.cri)),
+  const { rates } = state;
+  const byRuntime = (await options.measuredBy?.()) === 'runtime';
+  const [{ pods, cgroups, figures }, usage] = await Promise.all([
+    byRuntime ? podsOfRuntime(options) : podsOfKernel(options, state),
     machineUsage(options),
   ]);
-  const { rates } = state;
-  const found = measuredPods({ ...listed, sandboxStats: undefined });
-  const cgroups = await cgroupsOf(options, state, found);
-  const figures = new Map(found.map((pod) => [pod, figuresOf(options, rates, pod, cgroups)]));
-  const isWhole = found.every(
-    (pod) => figures.get(pod)?.pod !== undefined && figures.get(pod)?.network !== undefined,
-  );
-  // The runtime measures what the kernel's files did not tell.
-  const pods = isWhole ? found : measuredPods({ ...listed, sandboxStats: await state.sandboxStats() });
-  const bySandbox = new Map(found.map((pod) => [pod.sandbox.id, figures.get(pod)]));
   const { node, memoryLimits } = await measureNode(options, rates, usage, onlyCpuAndMemory);
   rates.forgetOld();
   const rate = ratesOf(pods, rates);
@@ -71,7 +63,7 @@ async function measure(
   // Only CPU and memory were asked for.
   if (node.fs === undefined) {
     const summaries = pods.map((pod) =>
-      podSummary({ pod, nowMs, rate, storage: undefined, figures: bySandbox.get(pod.sandbox.id) ?? none }),
+      podSummary({ pod, nowMs, rate, storage: undefined, figures: figures.get(pod.sandbox.id) ?? none }),
     );
     return { ...shared, summary: { node, pods: summaries } };
   }
@@ -80,10 +72,47 @@ async function measure(
   for (const pod of pods) {
     const storage = await podStorage(options, pod, node.fs, fileSystems);
     const processes = await processesOf(machine, pod, cgroups);
-    const podFigures = bySandbox.get(pod.sandbox.id) ?? none;
+    const podFigures = figures.get(pod.sandbox.id) ?? none;
     summaries.push(podSummary({ pod, nowMs, rate, storage, processes, figures: podFigures }));
   }
   return { ...shared, summary: { node, pods: summaries } };
+}
+
+interface SeenPods {
+  readonly pods: readonly MeasuredPod[];
+  readonly cgroups: ReadonlyMap<string, string>;
+  /** What the kernel tells, by sandbox. */
+  readonly figures: ReadonlyMap<string, PodFigures>;
+}
+
+async function podsOfKernel(options: StatsProviderOptions, state: MeasureState): Promise<SeenPods> {
+  const listed = await failingAs('failed to list pod stats', list(options.cri));
+  const found = measuredPods({ ...listed, sandboxStats: undefined });
+  const cgroups = await cgroupsOf(options, state, found);
+  const figures = new Map(
+    found.map((pod) => [pod.sandbox.id, figuresOf(options, state.rates, pod, cgroups)]),
+  );
+  const isWhole = [...figures.values()].every(
+    ({ pod, network }) => pod !== undefined && network !== undefined,
+  );
+  // The runtime measures what the kernel's files did not tell.
+  const pods = isWhole ? found : measuredPods({ ...listed, sandboxStats: await state.sandboxStats() });
+  return { pods, cgroups, figures };
+}
+
+/** All that the runtime says, and nothing else. */
+async function podsOfRuntime({ cri }: StatsProviderOptions): Promise<SeenPods> {
+  const [sandboxes, containers, sandboxStats] = await failingAs(
+    'failed to list pod stats',
+    Promise.all([cri.listPodSandbox({}), cri.listContainers({}), cri.listPodSandboxStats({})]),
+  );
+  const pods = measuredPods({
+    sandboxes: sandboxes.items,
+    containers: containers.containers,
+    containerStats: sandboxStats.stats.flatMap(({ linux }) => linux?.containers ?? []),
+    sandboxStats: sandboxStats.stats,
+  });
+  return { pods, cgroups: new Map(), figures: new Map() };
 }
 
 /** What the kernel's files tell of a pod, where its cgroups are known. */

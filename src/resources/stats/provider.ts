@@ -6,7 +6,9 @@ import { type CadvisorPage, type CadvisorScrapeOptions, cadvisorScrape } from '.
 import type { CgroupSampler } from './cgroup-sampler.js';
 import type { Machine } from './machine.js';
 import { measurements } from './measure.js';
+import type { MeasuredBy } from './measured-by.js';
 import type { PodVolumeUsage } from './pod-summary.js';
+import { type RuntimeScrapeOptions, runtimeScrape } from './runtime-metrics.js';
 import type { MeasuredPod } from './stats-set.js';
 import type { NodeStatsSummary, Summary } from './summary-types.js';
 
@@ -35,6 +37,10 @@ export interface StatsProviderOptions {
   readonly hugePagesBytes?: () => Promise<number>;
   /** What `/metrics/cadvisor` tells beside cgroups. */
   readonly scrape: Pick<CadvisorScrapeOptions, 'fileSystems' | 'disks' | 'machine' | 'version' | 'oomKills'>;
+  /** Who measures pods. Default: the kernel, and the runtime where the kernel does not tell. */
+  readonly measuredBy?: () => Promise<MeasuredBy>;
+  /** The runtime's own metrics, shown where it measures pods. */
+  readonly runtimeMetrics?: RuntimeScrapeOptions['cri'];
   /** The usage of a pod's volumes; undefined while unknown. */
   readonly volumesOf?: (podUid: string) => PodVolumeUsage | undefined;
   /** Records when the runtime stops or resumes measuring whole pods. */
@@ -96,7 +102,8 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
     underway.set(onlyCpuAndMemory, reading);
     return reading;
   };
-  const scrape = cadvisorScrape({
+  const { measuredBy = async () => 'kernel', runtimeMetrics } = options;
+  const ofKernel = cadvisorScrape({
     cri: options.cri,
     clock: options.clock,
     cgroups: options.cgroups,
@@ -105,6 +112,9 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
     measured: () => measured(false),
     ...options.scrape,
   });
+  const ofRuntime = runtimeMetrics && runtimeScrape({ cri: runtimeMetrics, machine: options.scrape.machine });
+  const scrape = async (): Promise<CadvisorPage> =>
+    ofRuntime !== undefined && (await measuredBy()) === 'runtime' ? ofRuntime() : ofKernel();
   let scraping: Promise<CadvisorPage> | undefined;
   return {
     summary: async ({ onlyCpuAndMemory = false } = {}) => (await measured(onlyCpuAndMemory)).summary,

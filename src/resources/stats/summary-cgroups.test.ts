@@ -1,5 +1,5 @@
 /** The summary of pods whose cgroups can be read. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import {
   Container,
@@ -9,7 +9,10 @@ import {
   ImageFsInfoResponse,
   ListContainerStatsResponse,
   ListContainersResponse,
+  ListMetricDescriptorsResponse,
+  ListPodSandboxMetricsResponse,
   ListPodSandboxResponse,
+  ListPodSandboxStatsResponse,
   PodSandbox,
   PodSandboxState,
 } from '../../cri/index.js';
@@ -40,7 +43,7 @@ beforeEach(() => {
 });
 afterEach(() => tree.destroy());
 
-function provider(more: Partial<StatsProviderOptions> = {}) {
+function provider(more: Partial<StatsProviderOptions> = {}, cri: Partial<StatsProviderOptions['cri']> = {}) {
   const { files, procRoot, cgroupRoot } = tree;
   const cgroups = new CgroupSampler({ clock, files, procRoot, cgroupRoot });
   return statsProvider({
@@ -82,6 +85,7 @@ function provider(more: Partial<StatsProviderOptions> = {}) {
       },
       imageFsInfo: async () =>
         ImageFsInfoResponse.create({ imageFilesystems: [{ fsId: { mountpoint: tree.root } }] }),
+      ...cri,
     },
     machine: linuxMachine({ clock, procRoot, cgroupRoot, cgroups }),
     cgroups,
@@ -219,4 +223,60 @@ it('does not tell a pressure that the kernel does not measure, but zeros', async
   }
   const { pods } = await provider().summary();
   expect(pods[0]?.cpu?.psi?.some.total).toBe(0);
+});
+
+describe('pods that the runtime measures', () => {
+  const measuredBy = async () => 'runtime' as const;
+
+  it('have its figures only, and no cgroup of a pod is read', async () => {
+    const listPodSandboxStats = async () =>
+      ListPodSandboxStatsResponse.create({
+        stats: [
+          {
+            attributes: { id: 's1' },
+            linux: {
+              cpu: { timestamp: 1n, usageCoreNanoSeconds: { value: 9 }, usageNanoCores: { value: 8 } },
+              memory: { timestamp: 1n, workingSetBytes: { value: 7 } },
+              process: { processCount: { value: 6 } },
+              containers: [
+                { attributes: { id: 'c1' }, memory: { timestamp: 1n, workingSetBytes: { value: 5 } } },
+              ],
+            },
+          },
+        ],
+      });
+    const { pods, node } = await provider({ measuredBy }, { listPodSandboxStats }).summary();
+    expect(pods).toMatchObject([
+      {
+        cpu: { usageCoreNanoSeconds: 9, usageNanoCores: 8 },
+        memory: { workingSetBytes: 7 },
+        process_stats: { process_count: 6 },
+        containers: [{ name: 'app', memory: { workingSetBytes: 5 } }],
+      },
+    ]);
+    expect(node.systemContainers?.map(({ name }) => name)).toEqual(['kubelet', 'pods']);
+    expect(tree.reads.filter((path) => path.includes(pod))).toEqual([]);
+  });
+
+  it('are not there if it cannot tell', async () => {
+    await expect(provider({ measuredBy }).summary()).rejects.toThrow('failed to list pod stats: ');
+  });
+
+  it('are shown by its own metrics', async () => {
+    const runtimeMetrics = {
+      listMetricDescriptors: async () =>
+        ListMetricDescriptorsResponse.create({ descriptors: [{ name: 'container_x', help: 'X.' }] }),
+      listPodSandboxMetrics: async () =>
+        ListPodSandboxMetricsResponse.create({
+          podMetrics: [{ metrics: [{ name: 'container_x', value: { value: 4 } }] }],
+        }),
+    };
+    const page = async (more: Partial<StatsProviderOptions>): Promise<string> =>
+      [...(await provider({ runtimeMetrics, ...more }).scrape()).parts].join('');
+    const own = await page({ measuredBy });
+    expect(own).toContain('container_x 4\n');
+    expect(own).toContain('\nmachine_scrape_error 0\n');
+    expect(own).not.toMatch(/container_last_seen|container_scrape_error|cadvisor_version_info/);
+    expect(await page({})).not.toContain('container_x');
+  });
 });
