@@ -21,17 +21,23 @@ type CgroupConfiguration = Pick<LoadedConfiguration, 'config' | 'featureGates' |
 
 /** Setting any of these opts in to pod cgroups. */
 const cgroupFields = ['cgroupsPerQOS', 'cgroupRoot', 'enforceNodeAllocatable', 'podPidsLimit'];
-const pageSizeBytes = 4096;
+const usualPageSizeBytes = 4096;
 
 /** Without a cluster nobody counts on cgroups of pods, so the agent makes them only when they are asked for by name. */
 export function makesPodCgroups({ config, standalone, explicit }: CgroupConfiguration): boolean {
   return config.cgroupsPerQOS && (!standalone || cgroupFields.some((field) => explicit.has(field)));
 }
 
+export interface CgroupKernel {
+  readonly version: number;
+  /** Absent where the kernel does not tell. */
+  readonly pageSizeBytes?: number | undefined;
+}
+
 /** Undefined without the gate MemoryQoS and version 2. */
 export function memoryQosOf(
   { config, featureGates }: Pick<CgroupConfiguration, 'config' | 'featureGates'>,
-  version: number,
+  { version, pageSizeBytes = usualPageSizeBytes }: CgroupKernel,
 ): PodMemoryQos | undefined {
   if (!featureGates.enabled('MemoryQoS') || version !== 2) return undefined;
   const { memoryReservationPolicy: policy, memoryThrottlingFactor: throttlingFactor } = config;
@@ -61,13 +67,13 @@ export function limitsOfPods(
 /** The values that cgroups would get; none where the agent makes none. */
 export function cgroupTable(
   configuration: CgroupConfiguration,
-  { capacity, version }: { readonly capacity: NodeLimits; readonly version: number },
+  { capacity, ...kernel }: CgroupKernel & { readonly capacity: NodeLimits },
   pods: readonly Pod[],
 ): CgroupTable {
   const table = new Map<string, Readonly<Record<string, string>>>();
   if (!makesPodCgroups(configuration)) return table;
   const { config } = configuration;
-  const memoryQos = memoryQosOf(configuration, version);
+  const memoryQos = memoryQosOf(configuration, kernel);
   const limits = limitsOfPods(configuration, capacity);
   table.set(
     'all pods',

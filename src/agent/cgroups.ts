@@ -90,7 +90,10 @@ function qosCgroups(
   const problem = cgroupRootProblem(control, config.cgroupRoot);
   if (problem !== undefined) throw new Error(problem);
   const names = new CgroupNames(config.cgroupRoot);
-  const memoryQos = memoryQosOf(configuration, control.version);
+  const memoryQos = memoryQosOf(configuration, {
+    version: control.version,
+    pageSizeBytes: host.pageSizeBytes,
+  });
   const hasMemoryQos = memoryQos !== undefined;
   const capacity = machineLimits(host.memoryCapacityBytes);
   const unreserved = unreservedLimits(capacity, config);

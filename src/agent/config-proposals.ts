@@ -13,7 +13,7 @@ export function configProposals(
     host,
     cgroupDriver,
   }: {
-    readonly host: Pick<MachineFacts, 'memoryCapacityBytes' | 'cgroupVersion'>;
+    readonly host: Pick<MachineFacts, 'memoryCapacityBytes' | 'cgroupVersion' | 'pageSizeBytes'>;
     readonly cgroupDriver: string;
   },
 ): ConfigProposals {
@@ -25,6 +25,7 @@ export function configProposals(
       const machine = {
         capacity: machineLimits(host.memoryCapacityBytes),
         version: host.cgroupVersion,
+        pageSizeBytes: host.pageSizeBytes,
       };
       return {
         // What the runtime says of its driver wins, now and then.

@@ -74,6 +74,8 @@ export interface NodeEntries {
   'eviction.layout': { dedicated: boolean; split: boolean };
   /** The node freed what it could without ending a pod; `relieved` says whether that was enough. */
   'eviction.reclaim': { signal: string; relieved: boolean };
+  /** Signals that have thresholds and cannot be read now, with commas between them: these are never met. */
+  'eviction.signals': { unread: string };
   /** Part of what the node can free by itself could not be freed. */
   'eviction.free': { what: 'containers' | 'images' };
   /** The order in which pods have to go; `first` is evicted, absent where none may be. */

@@ -40,10 +40,17 @@ export function kindOfMode(mode: number): FileKind {
   }
 }
 
+/** Blocks are counted in fragments, which are as large as blocks but on a few file systems; older Nodes do not tell them. */
+export function blockBytesOf<N extends number | bigint>(stats: {
+  readonly bsize: N;
+  readonly frsize?: N;
+}): N {
+  return stats.frsize || stats.bsize;
+}
+
 export function fileSystemFacts(stats: FileSystemStats): FileSystemFacts {
   return {
-    // Blocks are counted in fragments, which are as large as blocks but on a few file systems.
-    blockBytes: Number(stats.frsize || stats.bsize),
+    blockBytes: Number(blockBytesOf(stats)),
     blocks: Number(stats.blocks),
     freeBlocks: Number(stats.bfree),
     availableBlocks: Number(stats.bavail),

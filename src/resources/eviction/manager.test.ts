@@ -237,6 +237,7 @@ describe('memory', () => {
     expect(node.entries.map(({ what }) => what)).toEqual([
       'eviction.layout',
       'eviction.threshold',
+      'eviction.signals',
       'event.EvictionThresholdMet',
       'eviction.rank',
       'pod.evicted',
@@ -416,6 +417,17 @@ describe('disks', () => {
     expect(node.names()).toEqual([]);
     await node.run(10_000);
     expect(node.names()).toEqual(['web']);
+    await node.stop();
+  });
+
+  it('a signal without figures is told once, and its threshold is never met', async () => {
+    const node = new TestNode(hard({ 'memory.available': '1Gi' }));
+    await node.run(60_000);
+    const told = node.entries.filter(({ what }) => what === 'eviction.signals');
+    expect(told.map(({ message }) => message)).toEqual([
+      'eviction has no figures of allocatableMemory.available',
+    ]);
+    expect(node.manager.conditions).toEqual([]);
     await node.stop();
   });
 

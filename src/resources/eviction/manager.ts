@@ -194,12 +194,8 @@ export class EvictionManager {
       nowMs: clock.monotonic(),
       transitionPeriodMs: settings.transitionPeriodMs,
     });
-    for (const threshold of decision.met) {
-      if (!this.#met.includes(threshold)) this.#recorder.threshold(threshold, readings, true);
-    }
-    for (const threshold of this.#met) {
-      if (!decision.met.includes(threshold)) this.#recorder.threshold(threshold, readings, false);
-    }
+    this.#recorder.thresholds(this.#met, decision.met, readings);
+    this.#recorder.unread(thresholds, readings);
     this.#met = decision.met;
     this.#state = decision.next;
     this.#conditions = decision.conditions;

@@ -15,6 +15,7 @@ export class EvictionRecorder {
   readonly #timeline: Timeline;
   readonly #nodeName: string;
   #lastProblem = '';
+  #lastUnread = '';
 
   constructor(timeline: Timeline, nodeName: string) {
     this.#timeline = timeline;
@@ -35,7 +36,17 @@ export class EvictionRecorder {
     });
   }
 
-  threshold(threshold: EvictionThreshold, readings: SignalReadings, isMet: boolean): void {
+  /** Those that are met now and were not before, and the other way round. */
+  thresholds(
+    before: readonly EvictionThreshold[],
+    met: readonly EvictionThreshold[],
+    readings: SignalReadings,
+  ): void {
+    for (const threshold of met) if (!before.includes(threshold)) this.#threshold(threshold, readings, true);
+    for (const threshold of before) if (!met.includes(threshold)) this.#threshold(threshold, readings, false);
+  }
+
+  #threshold(threshold: EvictionThreshold, readings: SignalReadings, isMet: boolean): void {
     const { signal, value } = threshold;
     const reading = readings.get(signal);
     const wanted = reading && thresholdUnits(value, reading.capacity);
@@ -54,6 +65,21 @@ export class EvictionRecorder {
           }),
       data: { signal, met: isMet, available: reading?.available, threshold: wanted },
       level: isMet ? 'warn' : 'info',
+    });
+  }
+
+  /** Thresholds of signals that nobody can read are never met; which these are is told when it changes. */
+  unread(thresholds: readonly EvictionThreshold[], readings: SignalReadings): void {
+    const signals = new Set(thresholds.map(({ signal }) => signal).filter((signal) => !readings.has(signal)));
+    const names = [...signals].join(', ');
+    if (names === this.#lastUnread) return;
+    this.#lastUnread = names;
+    this.#timeline.record({
+      kind: 'notice',
+      what: 'eviction.signals',
+      message: names === '' ? 'eviction reads all signals' : `eviction has no figures of ${names}`,
+      ...(names === '' ? {} : { because: 'the machine does not tell them, or they have no limit' }),
+      data: { unread: names },
     });
   }
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { parseMeminfo, readMachineFacts } from './machine-facts.js';
+import { pageSizeOf, parseMeminfo, readMachineFacts } from './machine-facts.js';
 
 const roots: string[] = [];
 afterEach(async () => {
@@ -96,5 +96,29 @@ describe('readMachineFacts', () => {
 
   it('rejects a machine without memory', () => {
     expect(() => parseMeminfo('')).toThrow('/proc/meminfo has no MemTotal line');
+  });
+});
+
+describe('the page size', () => {
+  const auxv = (order: 'LE' | 'BE', ...words: number[]): Buffer => {
+    const buffer = Buffer.alloc(8 * words.length);
+    for (const [at, word] of words.entries()) {
+      if (order === 'LE') buffer.writeBigUInt64LE(BigInt(word), 8 * at);
+      else buffer.writeBigUInt64BE(BigInt(word), 8 * at);
+    }
+    return buffer;
+  };
+  it.each<[string, Buffer, 'LE' | 'BE', number | undefined]>([
+    ['is told among other things', auxv('LE', 33, 7, 6, 65536, 0, 0), 'LE', 65536],
+    ['is told in the order of the machine', auxv('BE', 6, 16384), 'BE', 16384],
+    ['is not told', auxv('LE', 33, 7), 'LE', undefined],
+    ['is not told at all', Buffer.alloc(0), 'LE', undefined],
+    ['is cut off', auxv('LE', 33, 7, 6), 'LE', undefined],
+    ['is no page size', auxv('LE', 6, 5000), 'LE', undefined],
+  ])('%s', (_, text, order, expected) => {
+    expect(pageSizeOf(text, order)).toBe(expected);
+  });
+  it('of this machine', async () => {
+    expect((await readMachineFacts()).pageSizeBytes).toBeGreaterThanOrEqual(4096);
   });
 });

@@ -1,5 +1,6 @@
 /** Reads the facts of the machine that container configs depend on. */
 import { access, readdir, readFile } from 'node:fs/promises';
+import { endianness } from 'node:os';
 import { join } from 'node:path';
 import { pageSizeName } from '../../kube/index.js';
 
@@ -10,6 +11,8 @@ export interface MachineFacts {
   readonly isSwapControllerAvailable: boolean;
   /** `2MB`, `1GB` … */
   readonly hugePageSizes: readonly string[];
+  /** Absent where the kernel does not tell. */
+  readonly pageSizeBytes?: number;
   readonly cgroupVersion: 1 | 2;
   /** Whether the CPU time of a cgroup can be limited; a kernel of cgroup v1 may be built without. */
   readonly isCpuQuotaAvailable: boolean;
@@ -22,8 +25,10 @@ export interface MachineFacts {
 export async function readMachineFacts(root = '/'): Promise<MachineFacts> {
   const memory = parseMeminfo(await readFile(join(root, 'proc/meminfo'), 'utf8'));
   const cgroupVersion = (await exists(join(root, 'sys/fs/cgroup/cgroup.controllers'))) ? 2 : 1;
+  const pageSizeBytes = pageSizeOf(await readFile(join(root, 'proc/self/auxv')).catch(() => Buffer.alloc(0)));
   return {
     ...memory,
+    ...(pageSizeBytes === undefined ? {} : { pageSizeBytes }),
     cgroupVersion,
     isCpuQuotaAvailable: cgroupVersion === 2 || (await hasV1CpuQuota(root)),
     isSwapControllerAvailable: await exists(await swapControllerPath(root, cgroupVersion)),
@@ -33,6 +38,21 @@ export async function readMachineFacts(root = '/'): Promise<MachineFacts> {
     isAppArmorEnabled:
       (await readIfPresent(join(root, 'sys/module/apparmor/parameters/enabled')))?.startsWith('Y') ?? false,
   };
+}
+
+/** The key of the page size in what the kernel tells each process at its start. */
+const pageSizeKey = 6n;
+
+/** `/proc/self/auxv`: pairs of 64-bit words, as all machines have them that Node runs on. */
+export function pageSizeOf(auxv: Buffer, order = endianness()): number | undefined {
+  const word = (at: number): bigint => (order === 'LE' ? auxv.readBigUInt64LE(at) : auxv.readBigUInt64BE(at));
+  for (let at = 0; at + 16 <= auxv.length; at += 16) {
+    if (word(at) !== pageSizeKey) continue;
+    const bytes = Number(word(at + 8));
+    // A power of two between 4 KiB and 1 MiB, or else these were no such words.
+    return bytes >= 4096 && bytes <= 2 ** 20 && Number.isInteger(Math.log2(bytes)) ? bytes : undefined;
+  }
+  return undefined;
 }
 
 export function parseMeminfo(text: string): { memoryCapacityBytes: number; swapCapacityBytes: number } {

@@ -3,6 +3,7 @@
 import { statfs } from 'node:fs/promises';
 import { aggregateText, type Clock, errorText, sleep, throwIfCancelled } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
+import { blockBytesOf } from '../../host/index.js';
 import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { createImageMetrics, type ImageMetrics } from '../metrics.js';
@@ -244,5 +245,6 @@ export class ImageCollector {
 
 async function readUsage(mountpoint: string): Promise<FileSystemUsage> {
   const info = await statfs(mountpoint);
-  return { capacityBytes: info.blocks * info.bsize, availableBytes: info.bavail * info.bsize };
+  const blockBytes = blockBytesOf(info);
+  return { capacityBytes: info.blocks * blockBytes, availableBytes: info.bavail * blockBytes };
 }
