@@ -116,6 +116,8 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'cpuManagerPolicy',
   'cpuManagerPolicyOptions',
   'cpuManagerReconcilePeriod',
+  'memoryManagerPolicy',
+  'reservedMemory',
   'topologyManagerPolicy',
   'topologyManagerPolicyOptions',
   'topologyManagerScope',

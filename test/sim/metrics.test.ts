@@ -46,6 +46,8 @@ const everyKubelet = `
   kubelet_image_volume_requested_total counter
   kubelet_lifecycle_handler_http_fallbacks_total counter
   kubelet_managed_ephemeral_containers gauge
+  kubelet_memory_manager_pinning_errors_total counter
+  kubelet_memory_manager_pinning_requests_total counter
   kubelet_mirror_pods gauge
   kubelet_node_name gauge node
   kubelet_orphan_pod_cleaned_volumes gauge

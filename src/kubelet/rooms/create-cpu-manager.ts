@@ -1,12 +1,6 @@
 /** Builds the CPU manager: gives it the configuration, the machine, the pods and the runtime. */
 import type { TaskGroup } from '../../async/index.js';
-import {
-  ContainerState,
-  type CriRuntime,
-  criLabels,
-  newestContainer,
-  type ObservedPodStatus,
-} from '../../cri/index.js';
+import { type CriRuntime, newestContainer, type ObservedPodStatus } from '../../cri/index.js';
 import { CpuSet, type Pod, quantityMillis } from '../../kube/index.js';
 import {
   CpuManager,
@@ -25,6 +19,7 @@ import type { MachineTopology } from '../../resources/machine-topology/index.js'
 import { type AlignmentMetrics, createAlignmentMetrics } from '../../resources/topology-manager/index.js';
 import type { ContainerPlacement } from '../../runtime-manager/index.js';
 import type { KubeletSettings } from '../settings.js';
+import { listRunning } from './running-containers.js';
 
 export interface NodeCpus {
   /** Also the provider of hints. */
@@ -161,29 +156,19 @@ function runningContainers(
 async function runningCpus(
   cri: Pick<CriRuntime, 'listContainers' | 'containerStatus'>,
 ): Promise<readonly RunningCpus[]> {
-  const { containers } = await cri.listContainers({
-    filter: { state: { state: ContainerState.CONTAINER_RUNNING } },
-  });
-  const running: RunningCpus[] = [];
-  for (const { id, labels } of containers) {
-    const podUid = labels[criLabels.podUid];
-    const container = labels[criLabels.containerName];
-    if (podUid === undefined || container === undefined) continue;
-    running.push({ podUid, container, cpus: await boundCpus(cri, id) });
-  }
-  return running;
+  const running = await listRunning(cri);
+  return running.map(({ podUid, name, resources }) => ({
+    podUid,
+    container: name,
+    cpus: boundCpus(resources?.cpusetCpus),
+  }));
 }
 
-async function boundCpus(
-  cri: Pick<CriRuntime, 'containerStatus'>,
-  containerId: string,
-): Promise<CpuSet | undefined> {
+function boundCpus(text = ''): CpuSet | undefined {
   try {
-    const { status } = await cri.containerStatus({ containerId });
-    const text = status?.resources?.linux?.cpusetCpus ?? '';
     return text === '' ? undefined : CpuSet.parse(text);
   } catch {
-    // A container that has just gone holds nothing, and a runtime that tells nonsense is not asked twice.
+    // A runtime that tells nonsense is not believed.
     return undefined;
   }
 }

@@ -1,4 +1,5 @@
-/** Builds the managers of CPUs and NUMA nodes, and brings them together: at admission, around containers, at the start. */
+/** Builds the managers of CPUs, memory and NUMA nodes, and brings them together: at admission, around containers, at the start. */
+import { errorText } from '../../async/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import { readMachineTopology } from '../../resources/machine-topology/index.js';
 import {
@@ -8,13 +9,14 @@ import {
   createTopologyManagerMetrics,
   TopologyManager,
 } from '../../resources/topology-manager/index.js';
-import { type InternalLifecycle, placedBy } from '../../runtime-manager/index.js';
+import { type ContainerPlacement, type InternalLifecycle, placedBy } from '../../runtime-manager/index.js';
 import { type AdmissionHandler, admitted } from '../admission/admission.js';
 import type { ResourceHoldings } from '../describe-node/contracts.js';
 import { cpuHoldings } from '../describe-node/holdings.js';
 import type { KubeletSettings } from '../settings.js';
 import type { StartManager } from '../start-up/managers.js';
 import { type CpuManagerPorts, createCpuManager } from './create-cpu-manager.js';
+import { createMemoryManager } from './create-memory-manager.js';
 
 export interface ResourceManagers {
   readonly admission: AdmissionHandler;
@@ -29,7 +31,9 @@ export interface ResourceManagers {
 
 /** Rejects for settings that no start can be made with. */
 export async function createResourceManagers(
-  settings: Parameters<typeof createCpuManager>[0] & Pick<KubeletSettings, 'machine' | 'stopping'>,
+  settings: Parameters<typeof createCpuManager>[0] &
+    Parameters<typeof createMemoryManager>[0] &
+    Pick<KubeletSettings, 'machine' | 'stopping'>,
   ports: Omit<CpuManagerPorts, 'topology'>,
 ): Promise<ResourceManagers> {
   const { config, gates, clock, registry, machine, stopping } = settings;
@@ -42,18 +46,29 @@ export async function createResourceManagers(
   const policy: AligningPolicy | undefined =
     name === 'none' ? undefined : createAligningPolicy({ policy: name, options, machine: await topology() });
   const cpus = await createCpuManager(settings, { ...ports, topology });
+  const memory = await createMemoryManager(settings, topology);
   const metrics = registry.once(createTopologyManagerMetrics);
   const manager = new TopologyManager({
     clock,
     policy,
     scope: config.topologyManagerScope,
-    providers: [cpus.manager],
+    providers: [cpus.manager, memory.manager],
     alignsPodLevel: gates.enabled('PodLevelResourceManagers'),
     metrics,
     alignment: registry.once(createAlignmentMetrics),
   });
-  const placements = cpus.placement === undefined ? [] : [cpus.placement];
+  const placements = [
+    ...(cpus.placement === undefined ? [] : [cpus.placement]),
+    ...(memory.placement === undefined ? [] : [memory.placement]),
+    ...(policy === undefined ? [] : [hintPlacement(manager)]),
+  ];
   const allocate: AdmissionHandler['admit'] = async ({ pod, operation }) => {
+    if (ports.allSourcesReady()) {
+      const active = [...ports.activePods(), pod];
+      const uids = new Set(active.map(({ metadata }) => metadata.uid));
+      memory.manager.keepOnly(active);
+      manager.hints.keepOnly((uid) => uids.has(uid));
+    }
     try {
       const refusal = await manager.admit(pod, operation, stopping.signal);
       return refusal === undefined ? admitted : { admit: false, ...refusal };
@@ -68,14 +83,37 @@ export async function createResourceManagers(
     metrics.durationMs.observe(0);
     return admitted;
   };
+  let areCpusStarted = false;
   const givesNothing = policy === undefined && placements.length === 0;
   return {
     admission: { name: 'topology', admit: givesNothing ? count : allocate },
     internals: placements.length === 0 ? undefined : placedBy(placements),
     hasExclusiveCpus: (pod, container) => cpus.manager.hasExclusiveCpus(pod, container),
     holdings: () => (cpus.placement === undefined ? [] : [cpuHoldings(cpus.manager.state)]),
-    start: (tasks) => cpus.start(tasks),
-    stop: () => cpus.stop(),
+    async start(tasks) {
+      // Called again after a failure, it goes on with who has failed.
+      if (!areCpusStarted) await cpus.start(tasks).catch(failedStart('cpu'));
+      areCpusStarted = true;
+      await memory.manager.start().catch(failedStart('memory'));
+    },
+    async stop() {
+      await Promise.all([cpus.stop(), memory.manager.stop()]);
+    },
+  };
+}
+
+/** The hint of a container is kept while an instance of it is there. */
+function hintPlacement({ hints }: TopologyManager): ContainerPlacement {
+  return {
+    places: async () => ({}),
+    created: ({ metadata }, { name }, containerId) => hints.containerCreated(metadata.uid, name, containerId),
+    stopped: (containerId) => hints.containerRemoved(containerId),
+  };
+}
+
+function failedStart(manager: 'cpu' | 'memory'): (cause: unknown) => never {
+  return (cause) => {
+    throw new Error(`start ${manager} manager error: ${errorText(cause)}`, { cause });
   };
 }
 

@@ -1,0 +1,118 @@
+/** Builds the memory manager: gives it the configuration, the machine, the pods and the runtime. */
+import type { CriRuntime } from '../../cri/index.js';
+import { CpuSet } from '../../kube/index.js';
+import { nodeReservation } from '../../node/index.js';
+import type { MachineTopology } from '../../resources/machine-topology/index.js';
+import {
+  type BoundContainer,
+  createMemoryManagerMetrics,
+  MemoryConfigError,
+  MemoryManager,
+  type MemoryPolicy,
+  readReservedMemory,
+  unusedMemory,
+} from '../../resources/memory-manager/index.js';
+import { createPodLevelMetrics, mostNumaNodes } from '../../resources/topology-manager/index.js';
+import type { ContainerPlacement } from '../../runtime-manager/index.js';
+import type { KubeletSettings } from '../settings.js';
+import { listRunning } from './running-containers.js';
+
+export interface NodeMemoryManager {
+  /** Also the provider of hints. */
+  readonly manager: MemoryManager;
+  /** Absent where all containers may use all memory. */
+  readonly placement: ContainerPlacement | undefined;
+}
+
+type MemoryManagerSettings = Pick<
+  KubeletSettings,
+  | 'config'
+  | 'gates'
+  | 'timeline'
+  | 'registry'
+  | 'nodeName'
+  | 'rootDir'
+  | 'durable'
+  | 'podDirectories'
+  | 'cri'
+  | 'host'
+  | 'eviction'
+>;
+
+/** Rejects with a `MemoryConfigError` for settings that no start can be made with. */
+export async function createMemoryManager(
+  settings: MemoryManagerSettings,
+  /** Read only where a policy needs it. */
+  topology: () => Promise<MachineTopology>,
+): Promise<NodeMemoryManager> {
+  const { gates, timeline, registry, nodeName, rootDir, durable, podDirectories, cri } = settings;
+  const policy = await memoryPolicy(settings, topology);
+  const manager = new MemoryManager({
+    policy,
+    podLevel: gates.enabled('PodLevelResourceManagers') ? registry.once(createPodLevelMetrics) : undefined,
+    // Without files of its own a node has no say over the state on its machine.
+    checkpoint: podDirectories ? { rootDir, store: durable } : undefined,
+    timeline,
+    nodeName,
+    metrics: registry.once(createMemoryManagerMetrics),
+    containers: () => boundContainers(cri),
+  });
+  return {
+    manager,
+    placement: policy.name === 'None' ? undefined : placementOf(manager),
+  };
+}
+
+async function memoryPolicy(
+  { config, host, eviction }: Pick<MemoryManagerSettings, 'config' | 'host' | 'eviction'>,
+  topology: () => Promise<MachineTopology>,
+): Promise<MemoryPolicy> {
+  const { memoryManagerPolicy: name, systemReserved, kubeReserved, evictionHard, reservedMemory } = config;
+  if (name === 'None') return { name };
+  if (name !== 'Static') throw new MemoryConfigError('memoryManagerPolicy', `unknown policy: "${name}"`);
+  const machine = await topology();
+  if (machine.numaNodes.length > mostNumaNodes) {
+    const text = `unsupported on machines with more than ${mostNumaNodes} NUMA Nodes`;
+    throw new MemoryConfigError('memoryManagerPolicy', text);
+  }
+  const reserved = readReservedMemory({
+    reservedMemory,
+    nodeReservation: nodeReservation(
+      { systemReserved, kubeReserved, evictionHard, ignoreEviction: eviction?.boundsAllocatable === false },
+      { memory: String(host.memoryCapacityBytes) },
+    ),
+    machine,
+  });
+  return { name, unused: unusedMemory(machine, reserved) };
+}
+
+function placementOf(manager: MemoryManager): ContainerPlacement {
+  return {
+    async places({ metadata }, { name }) {
+      return { mems: manager.memsOf(metadata.uid, name) ?? '' };
+    },
+    created: (pod, container) => manager.containerCreated(pod, container),
+  };
+}
+
+async function boundContainers(
+  cri: Pick<CriRuntime, 'listContainers' | 'containerStatus'>,
+): Promise<readonly BoundContainer[]> {
+  const running = await listRunning(cri);
+  return running.map(({ podUid, name, resources }) => ({
+    podUid,
+    name,
+    mems: nodesOf(resources?.cpusetMems),
+  }));
+}
+
+/** The kernel writes sets of nodes like sets of CPUs. */
+function nodesOf(text = ''): readonly number[] | undefined {
+  if (text === '') return undefined;
+  try {
+    return [...CpuSet.parse(text)];
+  } catch {
+    // A runtime that tells nonsense is not believed.
+    return undefined;
+  }
+}
