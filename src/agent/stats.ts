@@ -55,7 +55,7 @@ const crioSocket = 'run/crio/crio.sock';
 
 /** Volumes are left out when their period is zero or less. */
 export function agentStats(
-  kubelet: Pick<Kubelet, 'nodeName' | 'timeline' | 'registry' | 'pods' | 'volumeDirectory'>,
+  kubelet: Pick<Kubelet, 'nodeName' | 'timeline' | 'registry' | 'pods' | 'volumeDirectory' | 'measureVolume'>,
   {
     cri,
     config,
@@ -85,6 +85,10 @@ export function agentStats(
         namespace: pod.metadata.namespace,
         volumes: volumeMeasures(pod, (name) => kubelet.volumeDirectory(pod, name)),
       })),
+    askDriver: async (uid, name, signal) => {
+      const pod = kubelet.pods().find(({ metadata }) => metadata.uid === uid);
+      return pod && (await kubelet.measureVolume(pod, name, signal));
+    },
   });
   if (config.volumeStatsAggPeriod > 0) {
     registerVolumeMetrics(registry, () => volumes.claims());

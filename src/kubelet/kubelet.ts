@@ -4,6 +4,7 @@ import type { CriRuntime, ObservedPod } from '../cri/index.js';
 import type { Pod, PodStatus } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { Timeline } from '../timeline/index.js';
+import type { VolumeFigures } from '../volumes/index.js';
 import type { NodeDescription } from './describe-node/contracts.js';
 import type { WhatIf } from './what-if/contracts.js';
 
@@ -32,6 +33,8 @@ export interface Kubelet {
   onFinished(listener: (uid: string) => void): () => void;
   /** Where a volume of a pod lies on the machine; undefined while it is not mounted. */
   volumeDirectory(pod: Pod, volumeName: string): string | undefined;
+  /** How full a volume of a pod is, where its driver tells. */
+  measureVolume(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;
   runningPods(): Promise<readonly ObservedPod[]>;
   metricsText(): string;
   /** The metrics of probes, of which there are some for each. */

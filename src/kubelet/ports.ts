@@ -1,6 +1,7 @@
 /** The interfaces that the kubelet needs from the rooms around it; where an optional one is absent, its step is left out. */
 import type { ObjectStore, Pod } from '../kube/index.js';
 import type { ContainerVolumes, PodCgroupResizing } from '../runtime-manager/contracts.js';
+import type { VolumeFigures } from '../volumes/index.js';
 
 /** The cgroups that pods live in. */
 export interface PodCgroups {
@@ -45,6 +46,8 @@ export interface PodVolumes extends ContainerVolumes {
   exist(uid: string): boolean;
   /** Where a volume of a pod lies on the machine; undefined while it is not mounted. */
   volumeDirectory(pod: Pod, volumeName: string): string | undefined;
+  /** How full a volume is, by its driver; undefined if no driver tells. */
+  measureVolume?(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;
   /** Groups that containers of the pod get for its volumes. */
   volumeGroups(pod: Pod): readonly number[];
   /** Told when something changed that volumes of these pods may show. */

@@ -60,6 +60,16 @@ export interface DeviceRemains {
   readonly innerName: string;
 }
 
+/** How full a volume is. */
+export interface VolumeFigures {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+  readonly usedBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+  readonly inodesUsed: number;
+}
+
 /** The device part of plugins that mount a device once for all pods (local volumes, CSI). */
 export interface DeviceMounts {
   /** The volume's name across pods; undefined for a volume that has no device. */
@@ -106,6 +116,8 @@ export interface VolumePlugin {
   tearDown(remains: VolumeRemains): Promise<void>;
   readonly devices?: DeviceMounts;
   readonly attaching?: VolumeAttaching;
+  /** How full a mounted volume is, where only its driver knows; undefined if the driver does not tell. */
+  measure?(spec: VolumeSpec, podUid: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;
   /** The name across pods of a volume that an earlier run left, where its directory's name does not tell; undefined for one without a device. */
   identify?(remains: VolumeRemains): Promise<{ readonly uniqueName: string | undefined }>;
 }

@@ -633,6 +633,30 @@ describe('a volume that the cluster attaches', () => {
   });
 });
 
+describe('how full a volume is', () => {
+  const measure = (uid: string) =>
+    node.manager.measureVolume(node.claimPod(uid, 'pv'), 'data', AbortSignal.timeout(10_000));
+
+  it('is what the driver says of the published path', async () => {
+    await start();
+    const dir = await node.run(node.claimPod('u1', 'pv'));
+    const figures = await measure('u1');
+    expect(figures?.capacityBytes).toBeGreaterThan(0);
+    expect(figures?.inodes).toBeGreaterThanOrEqual(0);
+    expect(node.driver.requests('nodeGetVolumeStats')).toEqual([
+      { volumeId: 'vol-pv', volumePath: dir, stagingTargetPath: '' },
+    ]);
+  });
+
+  it('is not known if the driver does not tell, fails, or has no such volume', async () => {
+    await start({ capabilities: [] });
+    await node.run(node.claimPod('u1', 'pv'));
+    expect(await measure('u1')).toBeUndefined();
+    expect(await measure('u2')).toBeUndefined();
+    expect(node.driver.log('nodeGetVolumeStats')).toEqual([]);
+  });
+});
+
 it('a driver that asks for it is asked to publish at every sync, and a failure of that changes nothing', async () => {
   await start();
   node.policy = { ...node.policy, requiresRepublish: true };

@@ -4,8 +4,8 @@ import type { Pod, Volume } from '../../kube/index.js';
 export interface VolumeMeasure {
   readonly name: string;
   readonly directory: string;
-  /** Whether to measure the tree below the directory, or the whole file system mounted there. */
-  readonly by: 'tree' | 'fileSystem';
+  /** Whether to measure the tree below the directory, or the whole file system mounted there, or to ask the volume's driver. */
+  readonly by: 'tree' | 'fileSystem' | 'driver';
   /** Whether it counts as the pod's ephemeral storage. */
   readonly isEphemeral: boolean;
   readonly pvcRef?: { readonly name: string; readonly namespace: string };
@@ -20,6 +20,7 @@ const measures: ReadonlyMap<string, VolumeMeasure['by']> = new Map([
   ['kubernetes.io~downward-api', 'tree'],
   ['kubernetes.io~local-volume', 'fileSystem'],
   ['kubernetes.io~nfs', 'fileSystem'],
+  ['kubernetes.io~csi', 'driver'],
 ]);
 
 /** `directoryOf` returns where a volume is mounted, if it is. */
@@ -38,9 +39,11 @@ export function volumeMeasures(
   });
 }
 
-/** The plugin part of `…/pods/<uid>/volumes/<plugin>/<name>`. */
+/** The plugin part of `…/pods/<uid>/volumes/<plugin>/<name>`; CSI drivers mount one level below, at `mount`. */
 function pluginDirectory(directory: string, podUid: string): string | undefined {
-  const [pods, uid, volumes, plugin] = directory.split('/').slice(-5);
+  const names = directory.split('/');
+  const isCsi = names.at(-1) === 'mount' && names.at(-3) === 'kubernetes.io~csi';
+  const [pods, uid, volumes, plugin] = isCsi ? names.slice(-6) : names.slice(-5);
   return pods === 'pods' && uid === podUid && volumes === 'volumes' ? plugin : undefined;
 }
 

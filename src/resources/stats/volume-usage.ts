@@ -9,6 +9,7 @@ import {
   throwIfCancelled,
   withTimeout,
 } from '../../async/index.js';
+import { formatTimestamp } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { DirectoryUsage, Machine } from './machine.js';
 import { capacityOf, type PodVolumeUsage } from './pod-summary.js';
@@ -29,11 +30,21 @@ export interface VolumeUsagesOptions {
   /** From the end of one pass over all pods to the next; the actual delay is up to twice as long. */
   readonly periodMs: number;
   readonly pods: () => readonly PodToMeasure[];
+  /** Asks the driver of a volume; undefined if it does not tell. */
+  readonly askDriver?: (
+    podUid: string,
+    volumeName: string,
+    signal: AbortSignal,
+  ) => Promise<Omit<VolumeStats, 'time' | 'name'> | undefined>;
   readonly random?: () => number;
 }
 
 /** A measurement that takes longer is abandoned, as with a hung server; its last figures stay. */
-const patienceMs: Readonly<Record<VolumeMeasure['by'], number>> = { tree: 120_000, fileSystem: 10_000 };
+const patienceMs: Readonly<Record<VolumeMeasure['by'], number>> = {
+  tree: 120_000,
+  fileSystem: 10_000,
+  driver: 10_000,
+};
 const spread = 1;
 
 export class VolumeUsages {
@@ -92,7 +103,7 @@ export class VolumeUsages {
     for (const volume of volumes) {
       let found = known?.volumes.find((one) => one.name === volume.name);
       try {
-        found = (await this.#inTime(volume, signal)) ?? found;
+        found = (await this.#inTime(uid, volume, signal)) ?? found;
       } catch (error) {
         if (isCancelled(error)) throw error;
         this.#options.timeline.record({
@@ -115,12 +126,16 @@ export class VolumeUsages {
   }
 
   /** Undefined if it took too long, or if an earlier one is still stuck. */
-  async #inTime(volume: VolumeMeasure, signal: AbortSignal | undefined): Promise<VolumeStats | undefined> {
+  async #inTime(
+    podUid: string,
+    volume: VolumeMeasure,
+    signal: AbortSignal | undefined,
+  ): Promise<VolumeStats | undefined> {
     if (this.#stuck?.by === volume.by) return undefined;
-    let reading: Promise<VolumeStats> | undefined;
+    let reading: Promise<VolumeStats | undefined> | undefined;
     try {
       return await withTimeout(this.#options.clock, patienceMs[volume.by], signal, (inTime) => {
-        reading = this.#read(volume, inTime);
+        reading = this.#read(podUid, volume, inTime);
         return reading;
       });
     } catch (error) {
@@ -145,10 +160,18 @@ export class VolumeUsages {
     reading.then(over, over);
   }
 
-  async #read({ name, directory, by, pvcRef }: VolumeMeasure, signal: AbortSignal): Promise<VolumeStats> {
-    const { machine } = this.#options;
-    const { time, ...fs } = await machine.fileSystem(directory);
+  async #read(
+    podUid: string,
+    { name, directory, by, pvcRef }: VolumeMeasure,
+    signal: AbortSignal,
+  ): Promise<VolumeStats | undefined> {
+    const { machine, clock, askDriver } = this.#options;
     const named = { name, ...(pvcRef === undefined ? {} : { pvcRef: { ...pvcRef } }) };
+    if (by === 'driver') {
+      const figures = await askDriver?.(podUid, name, signal);
+      return figures && { time: formatTimestamp(clock.now()), ...figures, ...named };
+    }
+    const { time, ...fs } = await machine.fileSystem(directory);
     if (by === 'fileSystem') return { time, ...fs, ...named };
     const used = await machine.tree(directory, signal);
     return { time, ...capacityOf({ time, ...fs }), ...used, ...named };

@@ -53,6 +53,12 @@ describe('volumeMeasures', () => {
       below('local-volume'),
       { by: 'fileSystem', pvcRef: { name: 'a-v', namespace: 'n' } },
     ],
+    [
+      'a claim of a CSI driver by the driver',
+      { persistentVolumeClaim: { claimName: 'data' } },
+      `${below('csi')}/mount`,
+      { by: 'driver', pvcRef: { name: 'data', namespace: 'n' } },
+    ],
     ['not a hostPath', { hostPath: { path: '/srv' } }, '/srv', undefined],
     ['not an unmounted volume', { emptyDir: {} }, undefined, undefined],
     ["not another pod's", { emptyDir: {} }, '/root/pods/u2/volumes/kubernetes.io~empty-dir/v', undefined],

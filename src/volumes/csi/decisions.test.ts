@@ -1,7 +1,7 @@
 /** Holds the decisions on CSI drivers: their versions, and what the Node and the CSINode say of them. */
 import { describe, expect, it } from 'vitest';
 import type { CsiNode } from '../../kube-client/index.js';
-import { NodeGetInfoResponse } from './gen/csi.js';
+import { NodeGetInfoResponse, NodeGetVolumeStatsResponse } from './gen/csi.js';
 import {
   foreignOwner,
   judgeNodeInfo,
@@ -12,6 +12,7 @@ import {
   withMigratedPlugins,
   withoutDriver,
 } from './node-info.js';
+import { figuresOf } from './stats.js';
 import { chooseVersion } from './versions.js';
 
 describe('the version of a driver', () => {
@@ -65,6 +66,24 @@ describe('what a driver says of the node', () => {
     ],
   ])('is refused: %j', (init, problem) => {
     expect(() => said(init)).toThrow(problem);
+  });
+});
+
+describe('how full a volume is', () => {
+  const said = (usage: readonly object[]) => figuresOf(NodeGetVolumeStatsResponse.create({ usage }));
+  const none = { capacityBytes: 0, availableBytes: 0, usedBytes: 0, inodes: 0, inodesFree: 0, inodesUsed: 0 };
+
+  it.each([
+    [[{ unit: 1, total: 10, available: 7, used: 3 }], { capacityBytes: 10, availableBytes: 7, usedBytes: 3 }],
+    [[{ unit: 2, total: 10, available: 7, used: 3 }], { inodes: 10, inodesFree: 7, inodesUsed: 3 }],
+    [[{ unit: 99, total: 10 }], {}],
+    [[{ unit: 1, total: -10, used: 1 }], { usedBytes: 1 }],
+  ])('%j', (usage, expected) => {
+    expect(said(usage)).toEqual({ ...none, ...expected });
+  });
+
+  it('must be said', () => {
+    expect(() => said([])).toThrow('failed to get usage from response. usage is nil');
   });
 });
 

@@ -25,6 +25,7 @@ import {
 import { publishVolume, unpublishVolume } from './publish.js';
 import { isReadOnly } from './requests.js';
 import { stagedRemains, stageVolume, unstageVolume } from './stage.js';
+import { measureVolume } from './stats.js';
 import { readVolData } from './vol-data.js';
 
 /** What the cluster has for CSI volumes; read anew at each use. */
@@ -80,6 +81,11 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
       return publishVolume({ ...options, host: apart(host, volume), volume, directory }, request);
     },
     tearDown: async (remains) => unpublishVolume(options, volumeDirectory(remains)),
+    measure: (spec, podUid, signal) => {
+      const directory = volumeDirectory({ podUid, innerName: innerNameOf(spec) });
+      const volume = csiVolumeOf(spec, podUid);
+      return measureVolume(options.client, volume, join(directory, publishedMount), signal);
+    },
     async identify(remains) {
       const data = await readVolData(host, volumeDirectory(remains));
       if (data === undefined) throw new Error('it has no volume data');

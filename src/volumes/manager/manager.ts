@@ -6,7 +6,7 @@ import type { Init, Mount } from '../../cri/index.js';
 import { type Host, mountPointsUnder, namesIn } from '../../host/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import type { ClaimStore, VolumePlugin } from '../contracts.js';
+import type { ClaimStore, VolumeFigures, VolumePlugin } from '../contracts.js';
 import { createVolumeMetrics, type VolumeCounts, type VolumeMetrics } from '../metrics.js';
 import { prepareSubPath } from '../subpath/index.js';
 import { AttachmentBook, type VolumeAttachments } from './attachments.js';
@@ -178,6 +178,12 @@ export class VolumeManager {
   volumeDirectory(pod: Pod, volumeName: string): string | undefined {
     const volume = this.#mountedVolume(pod, volumeName);
     return volume?.plugin.hostPath(volume.wanted.spec, volume.wanted.podUid);
+  }
+
+  /** How full a mounted volume is, by its driver; undefined if no driver tells. */
+  async measureVolume(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined> {
+    const volume = this.#mountedVolume(pod, volumeName);
+    return volume?.plugin.measure?.(volume.wanted.spec, volume.wanted.podUid, signal);
   }
 
   /** Groups that the pod's persistent volumes require. */
