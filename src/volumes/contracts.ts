@@ -132,6 +132,8 @@ export interface ResolvedClaim {
   readonly readOnly: boolean;
   /** From the annotation `pv.beta.kubernetes.io/gid`. */
   readonly extraGroup: number | undefined;
+  /** The state of a resize that waits for this node, such as `NodeResizePending`. */
+  readonly nodeResize?: string | undefined;
 }
 
 export interface ServiceAccountTokenRequest {

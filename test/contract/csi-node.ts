@@ -39,6 +39,7 @@ export class CsiTestNode {
   readonly attachments = new Map<string, CsiAttachment>();
   policy: DriverPolicy = { ...policyWithoutObject, exists: true, attachRequired: false };
   sourcesReady = true;
+  nodeResize: string | undefined;
   manager: VolumeManager;
   #claim: { name: string; endpoint: string; versions: string[] } | undefined;
 
@@ -211,6 +212,7 @@ export class CsiTestNode {
             persistentVolume,
             readOnly: persistentVolumeClaim?.readOnly ?? false,
             extraGroup: undefined,
+            nodeResize: this.nodeResize,
           };
         },
       },

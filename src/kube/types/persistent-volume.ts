@@ -57,6 +57,7 @@ export interface PersistentVolumeClaimStatus {
   phase?: string;
   accessModes?: string[];
   capacity?: Record<string, QuantityText>;
+  allocatedResourceStatuses?: Record<string, string>;
 }
 
 export interface PersistentVolumeClaim {

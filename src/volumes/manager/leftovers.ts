@@ -1,5 +1,5 @@
 /** Removes leftovers of earlier runs that no mount accounts for: unmounts, and removes only empty directories. */
-import { type Host, removeEmptyTree, unmountTree } from '../../host/index.js';
+import { type Host, mountPointsUnder, removeEmptyTree, unmountTree } from '../../host/index.js';
 import { cleanSubPaths } from '../subpath/index.js';
 import type { Leftover, Reconstruction, StrandedSubPaths } from './reconstruct.js';
 import type { VolumeRecorder } from './volume-recorder.js';
@@ -42,10 +42,7 @@ export class Leftovers {
 
   async #cleanVolume(leftover: Leftover): Promise<void> {
     const { host, notes } = this.#options;
-    const clean = leftover.isKept
-      ? Promise.reject(new Error(leftover.problem))
-      : cleanLeftover(host, leftover.path);
-    await clean.then(
+    await cleanLeftover(host, leftover).then(
       () => notes.leftoverCleaned(leftover),
       (error: unknown) => notes.leftoverKept(leftover, error),
     );
@@ -60,7 +57,8 @@ export class Leftovers {
   }
 }
 
-async function cleanLeftover(host: Host, path: string): Promise<void> {
-  await unmountTree(host, path);
+async function cleanLeftover(host: Host, { path, isKept, problem }: Leftover): Promise<void> {
+  if (!isKept) await unmountTree(host, path);
+  else if ((await mountPointsUnder(host, path)).length > 0) throw new Error(problem);
   await removeEmptyTree(host, path);
 }

@@ -282,11 +282,12 @@ export class VolumeManager {
     const { uid } = pod.metadata;
     const round = {};
     this.#rounds.set(uid, round);
-    const { mounts, problems } = await processPod(pod, plugins, claims, signal);
+    const { mounts, problems, resizes } = await processPod(pod, plugins, claims, signal);
     // A later call has a newer pod; a cancelled pod may have ended.
     if (this.#rounds.get(uid) !== round) return problems;
     this.#rounds.delete(uid);
     if (signal.aborted) return problems;
+    for (const resize of resizes) this.#notes.resizeRefused(pod, resize);
     for (const wanted of mounts.values()) {
       this.#reconciler.want(wanted);
       if (problems.length === 0) this.#operator.markStale(wanted);

@@ -1,10 +1,11 @@
 /** Reports volume operations to the timeline and to metrics, never anything of the content. */
-import type { Clock } from '../../async/index.js';
+import { BoundedMap, type Clock } from '../../async/index.js';
 import { formatDuration, formatNanoTimestampOfMs, goQuote, type Pod } from '../../kube/index.js';
 import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
 import type { VolumeMetrics } from '../metrics.js';
 import type { OperationName } from './operations.js';
 import type { PlannedOperation } from './plan.js';
+import type { UnsupportedResize } from './processing.js';
 import type { Leftover, Reconstruction } from './reconstruct.js';
 
 const verbs: Readonly<
@@ -30,6 +31,7 @@ export class VolumeRecorder {
   readonly #timeline: Timeline;
   readonly #clock: Clock;
   readonly #metrics: VolumeMetrics;
+  readonly #toldResizes = new BoundedMap<string, true>({ maxEntries: 1000 });
 
   constructor(timeline: Timeline, clock: Clock, metrics: VolumeMetrics) {
     this.#timeline = timeline;
@@ -74,6 +76,15 @@ export class VolumeRecorder {
       error,
       data: { plugin: pluginName, volume: operation.key.uniqueName },
     });
+  }
+
+  /** Told once for each pod: every sync of it finds the same. */
+  resizeRefused(pod: Pod, { innerName, state }: UnsupportedResize): void {
+    const key = `${pod.metadata.uid} ${innerName} ${state}`;
+    if (this.#toldResizes.has(key)) return;
+    this.#toldResizes.set(key, true);
+    const text = `NodeExpandVolume.NodeExpandVolume failed for volume ${goQuote(innerName)} : status.allocatedResourceStatuses of its claim is ${state}, and this build does not expand volumes on the node`;
+    this.#timeline.event(podRef(pod), 'Warning', 'VolumeResizeFailed', text);
   }
 
   /** An object shown in the pod's volumes has changed. */

@@ -69,7 +69,12 @@ export const objectTables = {
     spec: 'PersistentVolumeClaimSpec!',
     status: 'PersistentVolumeClaimStatus',
   },
-  PersistentVolumeClaimStatus: { phase: 'string', accessModes: '[]string', capacity: '{}quantity' },
+  PersistentVolumeClaimStatus: {
+    phase: 'string',
+    accessModes: '[]string',
+    capacity: '{}quantity',
+    allocatedResourceStatuses: '{}string',
+  },
 } as const satisfies Tables<
   | 'ConfigMap'
   | 'Secret'

@@ -13,6 +13,14 @@ import {
 } from '../../../kube/index.js';
 import { type KubeApi, resources } from '../../../kube-client/index.js';
 
+export interface ApiClaim {
+  readonly persistentVolume: PersistentVolume;
+  readonly readOnly: boolean;
+  readonly extraGroup: number | undefined;
+  /** The state of a resize that waits for this node. */
+  readonly nodeResize?: string;
+}
+
 export class ApiClaims {
   readonly #api: KubeApi;
 
@@ -21,11 +29,7 @@ export class ApiClaims {
   }
 
   /** Rejects with the reason why the pod cannot use its volume's claim. */
-  async resolve(
-    pod: Pod,
-    volume: Volume,
-    signal: AbortSignal,
-  ): Promise<{ persistentVolume: PersistentVolume; readOnly: boolean; extraGroup: number | undefined }> {
+  async resolve(pod: Pod, volume: Volume, signal: AbortSignal): Promise<ApiClaim> {
     const reference = claimReference(pod, volume);
     if (reference === undefined) throw new Error(`volume ${JSON.stringify(volume.name)} names no claim`);
     const { namespace, name, readOnly } = reference;
@@ -40,7 +44,13 @@ export class ApiClaims {
     );
     const mismatch = bindingProblem(claim, persistentVolume);
     if (mismatch !== undefined) throw claimError(reference, mismatch);
-    return { persistentVolume, readOnly, extraGroup: volumeGroup(persistentVolume) };
+    const resize = claim.status?.allocatedResourceStatuses?.storage;
+    return {
+      persistentVolume,
+      readOnly,
+      extraGroup: volumeGroup(persistentVolume),
+      ...(resize === 'NodeResizePending' || resize === 'NodeResizeInProgress' ? { nodeResize: resize } : {}),
+    };
   }
 }
 
