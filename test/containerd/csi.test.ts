@@ -107,7 +107,9 @@ it('a pod has an inline volume of its own', async () => {
   expect(log()).toEqual(['nodePublishVolume', 'nodeUnpublishVolume']);
 });
 
-it('a pod keeps its volume when the agent is killed, and loses it if it goes meanwhile', async () => {
+it('a pod keeps its volume when the agent is killed, and loses it if it goes meanwhile', {
+  timeout: 300_000,
+}, async () => {
   await on.node.apply('lasting.yaml', claimPod('lasting', 'two'));
   await on.node.untilReady('lasting');
   await on.inside('lasting', 'echo kept > /data/file');
