@@ -18,6 +18,7 @@ import { filterActive } from './admission/active-pods.js';
 import { nodeAdmission } from './admission/node-admission.js';
 import { makeRoom } from './admission/preempt.js';
 import { createAllocated, createAllocationManager, syncAllocation } from './allocation/create-allocation.js';
+import { withJudgedGeneration } from './allocation/judged-pod.js';
 import type { ClusterMembership } from './cluster/membership.js';
 import { createDescribeNode } from './describe-node/create-describe.js';
 import type { Kubelet } from './kubelet.js';
@@ -253,7 +254,12 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
         sync,
       }),
       queue,
-      allocated: asGiven,
+      allocated: (pod) =>
+        withJudgedGeneration(asGiven(pod), {
+          isResizeWanted: allocated.differs(pod),
+          isRefusalTold: resizes.isPending(pod.metadata.uid),
+          observedGeneration: statuses.get(pod.metadata.uid)?.observedGeneration,
+        }),
       resyncMs: config.syncFrequency,
       random,
       metrics: podMetrics,

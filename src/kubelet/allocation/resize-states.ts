@@ -58,6 +58,11 @@ export class ResizeStates {
     return pendingSinceMs(this.#states.get(uid)?.pending);
   }
 
+  /** Whether the pod's status tells why a resize waits or cannot be done. */
+  isPending(uid: string): boolean {
+    return this.#states.get(uid)?.pending !== undefined;
+  }
+
   isDeferred(uid: string): boolean {
     return this.#states.get(uid)?.pending?.reason === 'Deferred';
   }
