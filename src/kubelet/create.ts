@@ -17,7 +17,7 @@ import { ActuatedResources } from '../runtime-manager/resize/index.js';
 import { filterActive } from './admission/active-pods.js';
 import { nodeAdmission } from './admission/node-admission.js';
 import { makeRoom } from './admission/preempt.js';
-import { createAllocated, createAllocationManager, syncAllocation } from './allocation/create-allocation.js';
+import { createAllocated, createAllocation, syncAllocation } from './allocation/create-allocation.js';
 import { withJudgedGeneration } from './allocation/judged-pod.js';
 import type { ClusterMembership } from './cluster/membership.js';
 import { createDescribeNode } from './describe-node/create-describe.js';
@@ -291,7 +291,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       active.map(asGiven),
       shortages,
     );
-  const allocation = createAllocationManager(settings, {
+  const { admission, manager: allocation } = createAllocation(settings, {
     tasks,
     pods,
     actuated,
@@ -299,7 +299,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     states: resizes,
     turns: admissionTurns,
     active: configuredActive,
-    admission: [
+    handlers: [
       ...withResources(admissionWith(config, settings.node), resources.admission),
       ...(shutdown === undefined ? [] : [shutdown.admission]),
     ],
@@ -318,6 +318,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       workers,
       config: podConfig,
       statuses,
+      admission,
       allocation,
       turns: admissionTurns,
       metrics,

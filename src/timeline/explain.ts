@@ -28,7 +28,7 @@ export interface Explanation {
   readonly phase: string;
   readonly ready: boolean;
   readonly containers: readonly ContainerNow[];
-  /** What the pod was given in all; undefined where it is not known. */
+  /** What the pod was given in all; undefined where it is not known, and of a pod that asks for nothing. */
   readonly given: string | undefined;
   /** What it asks for instead; undefined where it has what it asks for. */
   readonly asked: string | undefined;
@@ -63,13 +63,18 @@ export function explainPod(
     pod: last.pod,
     steps: entries.filter(isStep).map(toStep),
     ...now,
-    given: lastOf(entries, 'pod.allocated')?.data.given,
+    given: givenTo(entries),
     asked: waitingResize(entries)?.data.asked,
     waits: reasons,
     waitsFor: reasons.map(({ waitsFor }) => waitsFor),
     inProgress: reasons.length > 0 ? undefined : inProgress(entries, now),
     unblock: reasons.flatMap(({ unblock }) => unblock ?? []),
   };
+}
+
+function givenTo(entries: readonly TimelineEntry[]): string | undefined {
+  const given = lastOf(entries, 'pod.allocated')?.data.given;
+  return given === 'nothing' && waitingResize(entries) === undefined ? undefined : given;
 }
 
 function isStep(entry: TimelineEntry): boolean {

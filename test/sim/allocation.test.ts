@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { SimulatedMachine } from '../../src/host/index.js';
 import type { Container, Node as NodeObject, Pod, PodCondition } from '../../src/kube/index.js';
 import { parseResourceCheckpoint } from '../../src/kube/index.js';
+import { explainPod, explanationText } from '../../src/timeline/index.js';
 import { Machine } from './machine.js';
 import { endNodes, minute, type Node, type NodeOptions, nodeName, second, startNode } from './node.js';
 import { apiPod, type PodShape } from './pods.js';
@@ -82,6 +83,13 @@ describe('a resize', () => {
     expect(events[0]?.message).toMatch(
       /^Pod resize OutOfcpu: \{"containers":\[.*"generation":2,"error":"Node/,
     );
+    const { timeline } = node.kubelet;
+    const text = explanationText(explainPod(timeline.ofPod('uid-of-a'), timeline.ofNode(), node.clock.now()));
+    expect(text).toContain('Given: cpu 1; asked for: cpu 5\n');
+    expect(text).toContain(
+      `Waits for:\n  its resize to cpu 5, having cpu 1: Deferred (OutOfcpu): ${tooMuch(5000, 2000, 4000)}\n`,
+    );
+    expect(text).toContain('end or shrink pods that hold cpu, or ask for less');
     expect(given(node, 'a')).toBe('1');
     node.put(asking('a', '4', { generation: 3 }));
     await node.until('it is told anew', () => node.events('a', 'ResizeDeferred').length === 2);
@@ -279,45 +287,131 @@ describe('after a restart', () => {
     expect(warnings.some((message) => message.startsWith(path))).toBe(what === 'broken');
   });
 
-  it('at any write of a resize nothing is given twice and nothing is lost', async () => {
-    const story = async (world: World, change?: number) => {
-      const first = await start(world);
+  it.each([
+    ['the API knows what they have', true],
+    ['nobody knows what they have', false],
+  ])('with both files broken pods that run stay: %s', async (_, isTold) => {
+    const world = { machine: new Machine(), files: new SimulatedMachine() };
+    const first = await start(world);
+    first.node.set([asking('a', '1'), asking('b', '1')]);
+    await first.node.untilReady('a');
+    await first.node.untilReady('b');
+    const before = world.machine.running();
+    const { status } = first.node.pod('a')!;
+    await first.crash();
+    const outside = new Outside(world.files);
+    for (const name of ['allocated_pods_state', 'actuated_pods_state'])
+      await outside.write(`${rootDir}/${name}`, 'broken');
+    const next = await start(world);
+    next.node.set([asking('a', '1500m', { generation: 2, ...(isTold ? { status } : {}) }), asking('b', '1')]);
+    await next.node.untilReady('a');
+    await next.node.untilReady('b');
+    await next.node.advance(minute);
+    expect(world.machine.running()).toEqual(before);
+    expect(given(next.node, 'a')).toBe(isTold ? '1' : '1500m');
+    expect(pending(next.node, 'a') !== undefined).toBe(isTold);
+  });
+
+  it('a resize that was impossible is tried again, once all sources have spoken', async () => {
+    const world = { machine: new Machine(), files: new SimulatedMachine() };
+    const first = await start(world);
+    first.node.set([asking('a', '1')]);
+    await first.node.untilReady('a');
+    await first.crash();
+    const told: PodCondition = {
+      type: 'PodResizePending',
+      status: 'True',
+      reason: 'Infeasible',
+      message: 'not on that node',
+      observedGeneration: 2,
+      lastProbeTime: null,
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    const next = await start(world, { sources: ['api', 'file'] });
+    const waiting = asking('a', '1500m', { generation: 2, status: { phase: 'Running', conditions: [told] } });
+    next.node.set([waiting]);
+    await next.node.untilReady('a');
+    expect(pending(next.node, 'a')).toMatchObject({ reason: 'Infeasible', observedGeneration: 2 });
+    await next.node.advance(2 * minute);
+    expect(given(next.node, 'a')).toBe('1');
+    next.node.set([], 'file');
+    await next.node.until('it is given', () => given(next.node, 'a') === '1500m', 31 * second);
+  });
+
+  describe('at any moment of two resizes', () => {
+    /** A machine that notes when its containers were promised more than it has. */
+    class TightMachine extends Machine {
+      /** Of containers in the order in which they were made; each was made with one CPU. */
+      shares(): number[] {
+        return [...this.store.containers.values()].map(({ resources }) => resources?.cpuShares ?? 1024);
+      }
+
+      override checkNothingTwice(): void {
+        super.checkNothingTwice();
+        const shares = this.shares().reduce((sum, one) => sum + one, 0);
+        if (shares > 2048) this.violations.add(`${shares} of 2048 shares are given`);
+      }
+    }
+    interface TightWorld extends World {
+      readonly machine: TightMachine;
+    }
+    const newWorld = (): TightWorld => ({ machine: new TightMachine(), files: new SimulatedMachine() });
+    const wanted = (): Pod[] => [
+      asking('a', '500m', { generation: 2 }),
+      asking('b', '1500m', { generation: 2 }),
+    ];
+    const story = async (world: World, more: Partial<NodeOptions> = {}, change?: number) => {
+      const first = await start(world, more);
       const { node, host } = first;
       node.set([asking('a', '1'), asking('b', '1')]);
-      await node.untilReady('a');
-      await node.untilReady('b');
-      await node.advance(second);
-      const from = host.calls.length;
-      const at = change === undefined ? Number.POSITIVE_INFINITY : from + change;
-      host.inject({
-        at: (call) => call.number === at,
-        when: 'before',
-        effect: { kind: 'run', action: () => node.line.cut() },
-      });
-      host.inject({ at: (call) => call.number === at, when: 'before', effect: { kind: 'die' } });
-      node.set([asking('a', '500m', { generation: 2 }), asking('b', '1500m', { generation: 2 })]);
+      await node.advance(10 * second);
+      const from = { changes: host.calls.length, calls: node.line.calls.length };
+      const at = change === undefined ? Number.POSITIVE_INFINITY : from.changes + change;
+      const isThen = ({ number }: { number: number }): boolean => number === at;
+      host.inject({ at: isThen, when: 'before', effect: { kind: 'run', action: () => node.line.cut() } });
+      host.inject({ at: isThen, when: 'before', effect: { kind: 'die' } });
+      node.set(wanted());
       await node.advance(10 * second);
       await first.crash();
-      return host.calls.length - from;
+      return { changes: host.calls.length - from.changes, from, calls: node.line.calls };
     };
-    const calls = await story({ machine: new Machine(), files: new SimulatedMachine() });
-    await endNodes();
-    expect(calls).toBeGreaterThan(5);
-    for (let change = 1; change <= Math.min(calls, 60); change++) {
-      const world = { machine: new Machine(), files: new SimulatedMachine() };
-      await story(world, change);
-      const next = await start(world);
-      next.node.set([asking('a', '500m', { generation: 2 }), asking('b', '1500m', { generation: 2 })]);
-      await next.node.untilReady('a');
-      await next.node.untilReady('b');
-      await next.node.until(
-        'both are given',
-        () => given(next.node, 'a') === '500m' && given(next.node, 'b') === '1500m',
-        5 * minute,
-      );
-      await next.node.advance(second);
+    /** The next agent gives both what they ask for, restarts nothing, and refuses nobody. */
+    const goesOn = async (world: TightWorld): Promise<void> => {
+      const { node } = await start(world);
+      node.set(wanted());
+      const isDone = (): boolean => given(node, 'a') === '500m' && given(node, 'b') === '1500m';
+      await node.until('both are given', isDone, 5 * minute);
+      await node.advance(5 * second);
       expect(world.machine.seenContainers().map(({ attempt }) => attempt)).toEqual([0, 0]);
+      expect(world.machine.shares()).toEqual([512, 1536]);
       await endNodes();
-    }
-  }, 120_000);
+    };
+
+    it('at which the agent dies with a file, nothing is given twice and nothing is lost', async () => {
+      const { changes } = await story(newWorld());
+      await endNodes();
+      expect(changes).toBeGreaterThan(5);
+      for (let change = 1; change <= changes; change++) {
+        const world = newWorld();
+        await story(world, {}, change);
+        await goesOn(world);
+      }
+    }, 120_000);
+
+    it('at which the agent dies with a call of the runtime, nothing is given twice and nothing is lost', async () => {
+      const whole = await story(newWorld());
+      await endNodes();
+      const cuts = whole.calls.flatMap(({ method }, index) =>
+        index >= whole.from.calls && method.startsWith('update') ? [index + 1] : [],
+      );
+      expect(cuts.length).toBeGreaterThan(1);
+      for (const call of cuts) {
+        for (const withEffect of [false, true]) {
+          const world = newWorld();
+          await story(world, { cut: { call, withEffect } });
+          await goesOn(world);
+        }
+      }
+    }, 120_000);
+  });
 });

@@ -30,6 +30,8 @@ export interface AdmissionAttempt {
   /** The active pods without the one in question, with the resources that they were given. */
   readonly others: readonly Pod[];
   readonly operation: AdmissionOperation;
+  /** The pod runs here already, and what it was given is only guessed: it needs no room. */
+  readonly holdsRoom?: boolean;
   /** What another pod counts for; by default what it requests. */
   readonly requestsOf?: (other: Pod) => ReadonlyMap<string, Quantity>;
 }

@@ -24,10 +24,10 @@ type NodeNow = () => Node | undefined;
 export function enoughResources(nodeNow: NodeNow): AdmissionRule {
   return {
     name: 'resources',
-    admit({ pod, others, requestsOf = podRequests }) {
+    admit({ pod, others, holdsRoom = false, requestsOf = podRequests }) {
       const allocatable = nodeNow()?.status?.allocatable;
-      if (allocatable === undefined) return admitted;
-      return refusedFor(shortagesOf(podRequests(pod), others.map(requestsOf), allocatable));
+      if (allocatable === undefined || holdsRoom) return admitted;
+      return refusedFor(shortagesOf(podRequests(pod), () => others.map(requestsOf), allocatable));
     },
   };
 }
@@ -90,7 +90,7 @@ const firstResources = ['cpu', 'memory', 'ephemeral-storage'];
 
 function shortagesOf(
   requests: ReadonlyMap<string, Quantity>,
-  others: readonly ReadonlyMap<string, Quantity>[],
+  others: () => readonly ReadonlyMap<string, Quantity>[],
   allocatable: ResourceList,
 ): readonly Shortage[] {
   const wanted = [...requests]
@@ -98,7 +98,7 @@ function shortagesOf(
     .sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
   if (wanted.length === 0) return [];
   const used = new Map<string, Quantity>();
-  for (const other of others) {
+  for (const other of others()) {
     for (const [resource, amount] of other) {
       used.set(resource, addQuantities(used.get(resource) ?? zeroQuantity, amount));
     }

@@ -13,27 +13,14 @@ import {
   type AllocatedResources,
   type AllocationMetrics,
   differs,
-  effectiveRequests,
   entryOf,
   neededFeatures,
   ResizeQueue,
-  type ResizeRules,
-  type ResourcesInForce,
   requestedChanges,
-  requestsText,
-  resizeInfeasibility,
   resizeRank,
 } from '../../resources/allocation/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
-import {
-  type Admission,
-  type AdmissionAttempt,
-  type AdmissionHandler,
-  type AdmissionOperation,
-  admit,
-  type Shortage,
-} from '../admission/admission.js';
-import type { MadeRoom } from '../admission/preempt.js';
+import type { AllocationAdmission } from './allocation-admission.js';
 import type { ResizeStates } from './resize-states.js';
 
 /** What had the resizes that wait tried again. */
@@ -55,20 +42,14 @@ export interface AllocationManagerOptions {
   readonly tasks: TaskGroup;
   readonly allocated: AllocatedResources;
   readonly states: ResizeStates;
+  readonly admission: Pick<AllocationAdmission, 'judgeResize' | 'requestsOf'>;
   readonly pods: Pick<PodManager, 'byUid'>;
   /** Pods that may use resources of the node, as they are configured. */
   readonly active: () => readonly Pod[];
-  readonly admission: readonly AdmissionHandler[];
-  readonly rules: ResizeRules;
   /** The features that the node declares. */
   readonly features: readonly string[];
   /** One decision at a time, so that no two are about the same room. */
   readonly turns: Gate;
-  readonly makeRoom: (pod: Pod, active: readonly Pod[], shortages: readonly Shortage[]) => Promise<MadeRoom>;
-  /** What the runtime was last told of a pod. */
-  readonly inForce: (pod: Pod) => ResourcesInForce;
-  /** What a pod was given before its record was lost; undefined for a pod that never ran here. */
-  readonly reconstruct: (pod: Pod) => Pod | undefined;
   readonly allSourcesReady: () => boolean;
   readonly sync: (uids: readonly string[]) => void;
 }
@@ -87,45 +68,13 @@ export class AllocationManager {
     this.#options = options;
   }
 
-  /** The pod with what it was given before this start, or the pod itself. */
-  recall(pod: Pod): Pod {
-    const { allocated, reconstruct } = this.#options;
-    if (allocated.isLost && !allocated.has(pod.metadata.uid)) {
-      const found = reconstruct(pod);
-      if (found !== undefined) allocated.restore(found);
-    }
-    return allocated.allocatedPod(pod);
-  }
-
-  isFromBefore(pod: Pod): boolean {
-    return this.#options.allocated.isFromBefore(pod.metadata.uid);
-  }
-
-  admitNew(pod: Pod, active: readonly Pod[]): Admission | Promise<Admission> {
-    return admit(this.#options.admission, this.#attempt(pod, active, 'add'));
-  }
-
-  /** Records what an admitted pod is given. */
-  give(pod: Pod): void {
-    const { allocated, timeline } = this.#options;
-    allocated.set(pod);
-    timeline.record({
-      kind: 'decision',
-      what: 'pod.allocated',
-      message: 'the pod is given its resources',
-      pod: podRef(pod),
-      data: { given: requestsText(pod) },
-      level: 'debug',
-    });
-  }
-
   /** After all pods of an update have been admitted or refused. */
   added(pods: readonly Pod[]): void {
     const { allocated, states } = this.#options;
     let isAnyPending = false;
     for (const pod of pods) {
       const { uid } = pod.metadata;
-      if (!allocated.has(uid)) continue;
+      if (!allocated.has(uid) || isTerminalPhase(pod.status?.phase)) continue;
       const isPending = allocated.differs(pod);
       states.adopt(pod, isPending);
       if (!isPending) continue;
@@ -254,7 +203,7 @@ export class AllocationManager {
       return;
     }
     const before = allocated.allocatedPod(pod);
-    const answer = await this.#judge(pod, before);
+    const answer = await this.#options.admission.judgeResize(pod, before);
     const current = pods.byUid(uid);
     // A pod that changed while it was judged is tried again for what it asks now.
     if (current === undefined || differs(current, entryOf(pod))) return;
@@ -292,58 +241,6 @@ export class AllocationManager {
     }
   }
 
-  async #judge(
-    pod: Pod,
-    before: Pod,
-  ): Promise<
-    | { readonly admit: true }
-    | {
-        readonly admit: false;
-        readonly kind: 'Deferred' | 'Infeasible';
-        readonly reason: string;
-        readonly message: string;
-      }
-  > {
-    const { rules, metrics, admission, makeRoom } = this.#options;
-    const infeasible = resizeInfeasibility(pod, before, rules);
-    if (infeasible !== undefined) {
-      metrics.infeasible.inc({ reason_detail: infeasible.detail });
-      return { admit: false, kind: 'Infeasible', reason: 'Infeasible', message: infeasible.message };
-    }
-    const attempt = this.#attempt(pod, this.#options.active(), 'resize');
-    let answer = await admit(admission, attempt);
-    if (!answer.admit && answer.shortages !== undefined) {
-      const made = await makeRoom(pod, attempt.others, answer.shortages);
-      if (made.kind === 'refused') answer = made.refusal;
-      else {
-        const ended = new Set(made.ended.map(({ metadata }) => metadata.uid));
-        const left = this.#options.active().filter(({ metadata }) => !ended.has(metadata.uid));
-        answer = await admit(admission, this.#attempt(pod, left, 'resize'));
-      }
-    }
-    return answer.admit ? answer : { kind: 'Deferred', ...answer };
-  }
-
-  /**
-   * A pod from before this start is judged among those from before, by what they were given: it had its place beside them
-   * already, and no newcomer takes it away.
-   */
-  #attempt(pod: Pod, active: readonly Pod[], operation: AdmissionOperation): AdmissionAttempt {
-    const { allocated } = this.#options;
-    const { uid } = pod.metadata;
-    const isOld = operation === 'add' && allocated.isFromBefore(uid);
-    const others = active
-      .filter(({ metadata }) => metadata.uid !== uid && allocated.has(metadata.uid))
-      .filter(({ metadata }) => !isOld || allocated.isFromBefore(metadata.uid))
-      .map((other) => allocated.allocatedPod(other));
-    if (isOld) return { pod, others, operation };
-    return { pod, others, operation, requestsOf: (other) => this.#requestsOf(other) };
-  }
-
-  #requestsOf(allocatedPod: Pod): ReadonlyMap<string, Quantity> {
-    return effectiveRequests(allocatedPod, this.#options.inForce(allocatedPod));
-  }
-
   #enqueue(uid: string): void {
     const { pods, allocated, states } = this.#options;
     this.#queue.add(uid, (one) => {
@@ -361,7 +258,7 @@ export class AllocationManager {
     const { pods, allocated } = this.#options;
     const pod = pods.byUid(uid);
     if (pod === undefined || !allocated.has(uid)) return undefined;
-    const now = this.#requestsOf(allocated.allocatedPod(pod));
+    const now = this.#options.admission.requestsOf(allocated.allocatedPod(pod));
     this.#seen.set(uid, now);
     return now;
   }

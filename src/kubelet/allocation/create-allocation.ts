@@ -12,6 +12,7 @@ import type { RuntimeManager } from '../../runtime-manager/index.js';
 import type { ActuatedResources } from '../../runtime-manager/resize/index.js';
 import { declaredFeatures } from '../cluster/declared-features.js';
 import type { KubeletSettings } from '../settings.js';
+import { AllocationAdmission, type AllocationAdmissionOptions } from './allocation-admission.js';
 import { AllocationManager, type AllocationManagerOptions } from './allocation-manager.js';
 import { reconstructAllocated } from './reconstruct.js';
 import { ResizeStates } from './resize-states.js';
@@ -22,7 +23,8 @@ export type AllocationSettings = Pick<
 >;
 
 export interface AllocationRooms
-  extends Pick<AllocationManagerOptions, 'active' | 'admission' | 'makeRoom' | 'allSourcesReady' | 'sync'> {
+  extends Pick<AllocationManagerOptions, 'allSourcesReady' | 'sync'>,
+    Pick<AllocationAdmissionOptions, 'active' | 'handlers' | 'makeRoom'> {
   readonly tasks: TaskGroup;
   readonly pods: PodManager;
   readonly actuated: ActuatedResources;
@@ -65,22 +67,20 @@ export function syncAllocation({
       states.syncBegins(pod, runtime.isResizeInProgress(pod, observed));
     },
     resizeFailed: (pod: Pod, message: string): void => states.failed(pod, message),
-    written: (): Promise<void> => allocated.written(),
+    recorded: (uid: string): Promise<void> => allocated.recorded(uid),
     resizeConditions: (uid: string): readonly PodCondition[] => states.conditions(uid),
   };
 }
 
-export function createAllocationManager(
-  settings: AllocationSettings,
-  rooms: AllocationRooms,
-): AllocationManager {
+/** Who judges pods, and who has resizes judged again until there is room. */
+export function createAllocation(settings: AllocationSettings, rooms: AllocationRooms) {
   const { clock, timeline, registry, config, gates, host } = settings;
   const { actuated, peek } = rooms;
-  return new AllocationManager({
+  const metrics = registry.once(createAllocationMetrics);
+  const admission = new AllocationAdmission({
     ...rooms,
-    clock,
     timeline,
-    metrics: registry.once(createAllocationMetrics),
+    metrics,
     rules: {
       resizes: gates.enabled('InPlacePodVerticalScaling'),
       resizesPodLevel: gates.enabled('InPlacePodLevelResourcesVerticalScaling'),
@@ -93,12 +93,11 @@ export function createAllocationManager(
       pinsMemory:
         config.memoryManagerPolicy === 'Static' && !gates.enabled('InPlacePodVerticalScalingExclusiveMemory'),
     },
-    features: declaredFeatures({ gates, config }),
     inForce: (pod) => inForceOf(pod, actuated, peek),
     reconstruct: (pod) => {
-      const seen = peek(pod.metadata.uid);
-      if (!('status' in seen)) return undefined;
       const { uid } = pod.metadata;
+      const seen = peek(uid);
+      if (!('status' in seen)) return undefined;
       return reconstructAllocated(pod, {
         actuated: (name) => (actuated.has(uid) ? actuated.requirements(uid, name) : undefined),
         actuatedPod: actuated.podRequirements(uid),
@@ -106,6 +105,9 @@ export function createAllocationManager(
       });
     },
   });
+  const features = declaredFeatures({ gates, config });
+  const manager = new AllocationManager({ ...rooms, clock, timeline, metrics, admission, features });
+  return { admission, manager };
 }
 
 function inForceOf(

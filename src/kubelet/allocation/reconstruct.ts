@@ -39,13 +39,22 @@ export function reconstructAllocated(pod: Pod, sources: ReconstructSources): Pod
   };
 }
 
+/** What the API was last told fills the gaps of what the runtime tells. */
 function observedResources(
   pod: Pod,
   container: AnyContainer,
   { containers }: ObservedPodStatus,
 ): ResourceRequirements | undefined {
   const running = containers.find(({ name, state }) => name === container.name && state === 'running');
-  return running && requirementsInForce(wantedResources(pod, container), running.resources);
+  const told = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])].find(
+    ({ name }) => name === container.name,
+  );
+  const wanted = wantedResources(pod, container);
+  const known: ResourceRequirements = {
+    requests: { ...wanted.requests, ...told?.allocatedResources },
+    limits: { ...wanted.limits, ...told?.resources?.limits },
+  };
+  return running === undefined ? told && known : requirementsInForce(known, running.resources);
 }
 
 /** What is in force has the pod's limits filled in where the container has none; those are not its own. */

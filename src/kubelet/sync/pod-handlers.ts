@@ -10,6 +10,7 @@ import { filterActive } from '../admission/active-pods.js';
 import { type Admission, rejectionLabel, type Shortage } from '../admission/admission.js';
 import type { MadeRoom } from '../admission/preempt.js';
 import { resourceMode } from '../admission/resource-mode.js';
+import type { AllocationAdmission } from '../allocation/allocation-admission.js';
 import type { AllocationManager } from '../allocation/allocation-manager.js';
 import type { KubeletMetrics } from '../metrics.js';
 
@@ -23,11 +24,10 @@ export interface PodHandlersOptions {
     get(uid: string): PodStatus | undefined;
     set(pod: Pod, status: PodStatus): void;
   };
-  /** Who admits pods, and knows what each was given. */
-  readonly allocation: Pick<
-    AllocationManager,
-    'recall' | 'isFromBefore' | 'admitNew' | 'give' | 'added' | 'updated' | 'removed'
-  >;
+  /** Who admits pods, and records what each is given. */
+  readonly admission: Pick<AllocationAdmission, 'recall' | 'isFromBefore' | 'admitNew' | 'give'>;
+  /** Told of changes that resizes may follow from. */
+  readonly allocation: Pick<AllocationManager, 'added' | 'updated' | 'removed'>;
   /** One decision at a time, so that no two are about the same room. */
   readonly turns: Gate;
   readonly metrics: Pick<KubeletMetrics, 'rejections' | 'podLevelAdmissions'>;
@@ -73,9 +73,11 @@ export class PodHandlers {
 
   /** Pods from before the start come first: they have their place on the node already. */
   additions(added: readonly Pod[]): Promise<void> | undefined {
-    const { allocation, clock } = this.#options;
+    const { admission, allocation, clock } = this.#options;
     const byAge = [...added].sort(byCreation);
-    const isOld = (pod: Pod): boolean => allocation.isFromBefore(pod);
+    for (const pod of byAge)
+      if (!isMirrorPod(pod) && !isTerminalPhase(pod.status?.phase)) admission.recall(pod);
+    const isOld = (pod: Pod): boolean => admission.isFromBefore(pod);
     const inOrder = [...byAge.filter(isOld), ...byAge.filter((pod) => !isOld(pod))];
     const adding = this.#addAll(inOrder, clock.monotonic());
     if (adding !== undefined) return adding.then(() => allocation.added(inOrder));
@@ -99,7 +101,7 @@ export class PodHandlers {
   }
 
   #add(pod: Pod, startMs: number): Promise<void> | undefined {
-    const { pods, workers, allocation } = this.#options;
+    const { pods, workers, admission } = this.#options;
     pods.upsert(pod);
     if (isMirrorPod(pod)) {
       this.#updateThroughMirror(pod, pod, startMs);
@@ -110,9 +112,9 @@ export class PodHandlers {
       this.#handOver(pod, startMs);
       return undefined;
     }
-    const asGiven = allocation.recall(pod);
+    const asGiven = admission.recall(pod);
     const active = this.#active();
-    const answer = allocation.admitNew(asGiven, active);
+    const answer = admission.admitNew(asGiven, active);
     if (answer instanceof Promise || (!answer.admit && answer.shortages !== undefined)) {
       return this.#addLater(pod, asGiven, answer, active, startMs);
     }
@@ -128,7 +130,7 @@ export class PodHandlers {
     active: readonly Pod[],
     startMs: number,
   ): Promise<void> {
-    const { allocation, makeRoom } = this.#options;
+    const { admission, makeRoom } = this.#options;
     const { uid } = pod.metadata;
     this.#waiting.add(uid);
     try {
@@ -138,7 +140,7 @@ export class PodHandlers {
       if (made.kind === 'refused') return this.#settle(pod, asGiven, made.refusal, startMs);
       const ended = new Set(made.ended.map(({ metadata }) => metadata.uid));
       const left = this.#active().filter(({ metadata }) => !ended.has(metadata.uid));
-      this.#settle(pod, asGiven, await allocation.admitNew(asGiven, left), startMs);
+      this.#settle(pod, asGiven, await admission.admitNew(asGiven, left), startMs);
     } finally {
       this.#waiting.delete(uid);
     }
@@ -227,7 +229,7 @@ export class PodHandlers {
 
   /** Gives an admitted pod what it was judged by, and hands it to its worker; a refused one has failed. */
   #settle(pod: Pod, asGiven: Pod, answer: Admission, startMs: number): void {
-    const { statuses, timeline, metrics, allocation } = this.#options;
+    const { statuses, timeline, metrics, admission } = this.#options;
     if (!answer.admit) {
       timeline.event(podRef(pod), 'Warning', answer.reason, answer.message);
       statuses.set(pod, rejectedStatus(pod, answer.reason, answer.message));
@@ -245,7 +247,7 @@ export class PodHandlers {
       pod: podRef(pod),
       level: 'debug',
     });
-    allocation.give(asGiven);
+    admission.give(asGiven);
     this.#handOver(pod, startMs);
   }
 

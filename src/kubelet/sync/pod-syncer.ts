@@ -56,8 +56,8 @@ export interface PodAllocation {
   syncBegins(pod: Pod, observed: ObservedPodStatus): void;
   /** What the pod was given could not be made real. */
   resizeFailed(pod: Pod, message: string): void;
-  /** Resolves once what pods were given is on disk. */
-  written(): Promise<void>;
+  /** Resolves once what the pod was given is on disk. */
+  recorded(uid: string): Promise<void>;
 }
 
 export interface KubeletPodSyncerOptions {
@@ -164,7 +164,7 @@ export class KubeletPodSyncer implements PodSyncer {
     probes?.add(pod);
 
     // After a crash, what runs must be known to have been admitted.
-    await this.#options.allocation?.written();
+    await this.#options.allocation?.recorded(uid);
     const withIps = status.podIPs === undefined ? observed : withPodIps(observed, status);
     const result = await runtime.syncPod(pod, withIps, {
       restartingAllContainers: hasTrueCondition(status.conditions, 'AllContainersRestarting'),

@@ -15,6 +15,12 @@ export interface AllocatedResourcesOptions {
   readonly checkpoint?: { readonly rootDir: string; readonly store: DurableFiles } | undefined;
 }
 
+interface AllocatedView {
+  readonly pod: Pod;
+  readonly entry: PodResourceEntry;
+  readonly seen: Pod;
+}
+
 export const allocatedPodsName = 'allocated_pods_state';
 
 export class AllocatedResources {
@@ -24,6 +30,11 @@ export class AllocatedResources {
   /** Granted, but not on disk yet; part of what is written. */
   readonly #grants = new Map<string, PodResourceEntry>();
   readonly #fromBefore = new Set<string>();
+  readonly #guessed = new Set<string>();
+  /** Pods whose record is not known to be on disk. */
+  readonly #unwritten = new Set<string>();
+  /** The last view of each pod, which is asked for often and changes rarely. */
+  readonly #views = new Map<string, AllocatedView>();
   #isLost = false;
 
   constructor(options: AllocatedResourcesOptions) {
@@ -62,9 +73,20 @@ export class AllocatedResources {
     return this.#fromBefore.has(uid) && this.#entries.has(uid);
   }
 
+  isGuessed(uid: string): boolean {
+    return this.#guessed.has(uid);
+  }
+
   /** The pod with what it was given; the pod itself where nothing is recorded. */
   allocatedPod(pod: Pod): Pod {
-    return withEntry(pod, this.#entries.get(pod.metadata.uid));
+    const { uid } = pod.metadata;
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return pod;
+    const view = this.#views.get(uid);
+    if (view?.entry === entry && (view.pod === pod || view.seen === pod)) return view.seen;
+    const seen = withEntry(pod, entry);
+    this.#views.set(uid, { pod, entry, seen });
+    return seen;
   }
 
   /** Whether the pod asks for anything else than it was given. */
@@ -73,19 +95,21 @@ export class AllocatedResources {
     return entry !== undefined && differs(pod, entry);
   }
 
-  /** Gives a pod all that it asks for; `written` tells when that is on disk. */
+  /** Gives a pod all that it asks for; `recorded` tells when that is on disk. */
   set(pod: Pod): void {
     const { uid } = pod.metadata;
     const known = this.#entries.get(uid);
     if (known !== undefined && !differs(pod, known)) return;
     this.#entries.set(uid, entryOf(pod));
+    this.#unwritten.add(uid);
     this.#file?.changed();
   }
 
-  /** For a pod that ran before its record was lost. */
+  /** For a pod that ran before its record was lost; what it was given is a guess. */
   restore(pod: Pod): void {
     this.set(pod);
     this.#fromBefore.add(pod.metadata.uid);
+    this.#guessed.add(pod.metadata.uid);
   }
 
   /** Gives a pod other resources. They are in force once they are on disk; if they cannot be written, they never are. */
@@ -95,7 +119,7 @@ export class AllocatedResources {
     this.#grants.set(uid, entry);
     this.#file?.changed();
     try {
-      await this.written();
+      await this.#written();
       // A pod that was removed meanwhile gets nothing any more.
       if (this.#grants.get(uid) === entry && this.#entries.has(uid)) this.#entries.set(uid, entry);
     } catch (error) {
@@ -111,6 +135,9 @@ export class AllocatedResources {
     this.#entries.delete(uid);
     this.#grants.delete(uid);
     this.#fromBefore.delete(uid);
+    this.#guessed.delete(uid);
+    this.#unwritten.delete(uid);
+    this.#views.delete(uid);
   }
 
   /** Forgets all other pods. */
@@ -118,8 +145,14 @@ export class AllocatedResources {
     for (const uid of this.#entries.keys()) if (!isKept(uid)) this.remove(uid);
   }
 
-  /** Resolves once all that was given so far is on disk; fails if it cannot be written. */
-  async written(): Promise<void> {
+  /** Resolves once what the pod was given is on disk; fails if it cannot be written. */
+  async recorded(uid: string): Promise<void> {
+    if (!this.#unwritten.has(uid)) return;
+    await this.#written();
+    this.#unwritten.delete(uid);
+  }
+
+  async #written(): Promise<void> {
     try {
       await this.#file?.written();
     } catch (error) {

@@ -4,6 +4,7 @@ import {
   type Pod,
   podRequests,
   type Quantity,
+  quantityMillis,
   type ResourceRequirements,
 } from '../../kube/index.js';
 
@@ -17,6 +18,11 @@ export interface ResourcesInForce {
 export function effectiveRequests(allocated: Pod, inForce: ResourcesInForce): Map<string, Quantity> {
   const requests = podRequests(allocated);
   const { spec } = allocated;
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const isAsGiven =
+    isCovered(spec.resources, inForce.pod) &&
+    containers.every(({ name, resources }) => isCovered(resources, inForce.container(name)));
+  if (isAsGiven) return requests;
   const current = <C extends { name: string; resources?: ResourceRequirements }>(container: C): C => {
     const now = inForce.container(container.name);
     return now === undefined ? container : { ...container, resources: overlaid(container.resources, now) };
@@ -35,6 +41,13 @@ export function effectiveRequests(allocated: Pod, inForce: ResourcesInForce): Ma
     if (known === undefined || compareQuantities(known, amount) < 0) requests.set(name, amount);
   }
   return requests;
+}
+
+/** Whether nothing more is requested by what is in force. */
+function isCovered(given: ResourceRequirements | undefined, now: ResourceRequirements | undefined): boolean {
+  return Object.entries(now?.requests ?? {}).every(
+    ([name, amount]) => given?.requests?.[name] === amount || quantityMillis(amount) === 0,
+  );
 }
 
 function overlaid(
