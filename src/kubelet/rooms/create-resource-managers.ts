@@ -12,7 +12,7 @@ import {
 import { type ContainerPlacement, type InternalLifecycle, placedBy } from '../../runtime-manager/index.js';
 import { type AdmissionHandler, admitted } from '../admission/admission.js';
 import type { ResourceHoldings } from '../describe-node/contracts.js';
-import { cpuHoldings } from '../describe-node/holdings.js';
+import { cpuHoldings, memoryHoldings } from '../describe-node/holdings.js';
 import type { KubeletSettings } from '../settings.js';
 import type { StartManager } from '../start-up/managers.js';
 import { type CpuManagerPorts, createCpuManager } from './create-cpu-manager.js';
@@ -89,7 +89,10 @@ export async function createResourceManagers(
     admission: { name: 'topology', admit: givesNothing ? count : allocate },
     internals: placements.length === 0 ? undefined : placedBy(placements),
     hasExclusiveCpus: (pod, container) => cpus.manager.hasExclusiveCpus(pod, container),
-    holdings: () => (cpus.placement === undefined ? [] : [cpuHoldings(cpus.manager.state)]),
+    holdings: () => [
+      ...(cpus.placement === undefined ? [] : [cpuHoldings(cpus.manager.state)]),
+      ...(memory.placement === undefined ? [] : [memoryHoldings(memory.manager.assignments)]),
+    ],
     async start(tasks) {
       // Called again after a failure, it goes on with who has failed.
       if (!areCpusStarted) await cpus.start(tasks).catch(failedStart('cpu'));

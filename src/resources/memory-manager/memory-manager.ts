@@ -198,6 +198,11 @@ export class MemoryManager implements HintProvider {
     return this.#assignments.entries.get(podUid)?.get(name) ?? [];
   }
 
+  /** Who has which memory. */
+  get assignments(): MemoryAssignments {
+    return this.#assignments;
+  }
+
   /** What every NUMA node has, and what is left of it. */
   get machine(): MachineMemory {
     return this.#machine;
