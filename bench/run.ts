@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { allocation } from './allocation.js';
 import { cluster } from './cluster/cluster.js';
 import { codec } from './codec/codec.js';
 import { exit } from './exit.js';
@@ -30,6 +31,7 @@ const benches: readonly Bench[] = [
   codec,
   websocket,
   files,
+  allocation,
   cluster,
   resize,
 ];

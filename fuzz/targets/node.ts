@@ -13,6 +13,11 @@ import { chainOf, splitPem } from '../../src/node/certificates/pair.js';
 import { countCpuList, osImageOf, parseMeminfo } from '../../src/node/machine/facts.js';
 import { kernelMessage, type OomReport, readOomLine } from '../../src/node/oom-watcher/kills.js';
 import { controllerMounts } from '../../src/resources/cgroups/v1-mounts.js';
+import {
+  CpuCheckpointError,
+  formatCpuCheckpoint,
+  parseCpuCheckpoint,
+} from '../../src/resources/cpu-manager/cpu-checkpoint.js';
 import { readMemoryCheckpoint } from '../../src/resources/memory-manager/read-checkpoint.js';
 import { cgroupOfProcess, numbersOfV1, numbersOfV2 } from '../../src/resources/stats/cgroup.js';
 import { detailsOfV1, detailsOfV2 } from '../../src/resources/stats/cgroup-details.js';
@@ -195,6 +200,27 @@ const cpuSet: Target = {
     const cpus = CpuSet.parse(input.toString('utf8'));
     holds(CpuSet.parse([...cpus].join(',')).equals(cpus), 'a list of the CPUs is the same set');
     holds(CpuSet.parse(String(cpus)).equals(cpus), 'the text of a set is the same set');
+  },
+};
+
+const cpuCheckpoint: Target = {
+  name: 'cpu-checkpoint',
+  seeds: texts(
+    '{"policyName":"none","defaultCpuSet":"","checksum":1353318690,"data":"{\\"policyName\\":\\"none\\",\\"defaultCpuSet\\":\\"\\"}","dataChecksum":3028111495}',
+    '{"policyName":"static","defaultCpuSet":"0,4-7","entries":{"p":{"c":"1-3"}},"checksum":0}',
+  ),
+  words: ['"podEntries"', '"cpuSet"', '"0-65535"', '"checksum":0', 'null'],
+  run(input) {
+    try {
+      const read = parseCpuCheckpoint(input.toString('utf8'), { readsV2Names: true });
+      const again = parseCpuCheckpoint(formatCpuCheckpoint(read), { readsV2Names: true });
+      holds(
+        formatCpuCheckpoint(again) === formatCpuCheckpoint(read),
+        'a state that was written is read the same',
+      );
+    } catch (error) {
+      if (!(error instanceof CpuCheckpointError)) throw error;
+    }
   },
 };
 
@@ -470,6 +496,7 @@ export const nodeTargets: readonly Target[] = [
   kernelLog,
   podFiles,
   cpuSet,
+  cpuCheckpoint,
   configFile,
   flags,
   kubeconfig,
