@@ -12,6 +12,7 @@ import { KubeconfigError, parseKubeconfig } from '../../src/kube-client/kubeconf
 import { chainOf, splitPem } from '../../src/node/certificates/pair.js';
 import { countCpuList, osImageOf, parseMeminfo } from '../../src/node/machine/facts.js';
 import { kernelMessage, type OomReport, readOomLine } from '../../src/node/oom-watcher/kills.js';
+import { judgeAnswer } from '../../src/plugins/claim.js';
 import { controllerMounts } from '../../src/resources/cgroups/v1-mounts.js';
 import {
   CpuCheckpointError,
@@ -56,6 +57,9 @@ import { decodeNodeLogQuery } from '../../src/server/node-logs/query.js';
 import { readCaBundle } from '../../src/server/tls/ca-bundle.js';
 import { decideHandshake } from '../../src/streaming/handshake.js';
 import { parseStatus } from '../../src/streaming/status.js';
+import { deviceName, parseDeviceName, stagingDirectory } from '../../src/volumes/csi/names.js';
+import { chooseVersion } from '../../src/volumes/csi/versions.js';
+import { parseVolData } from '../../src/volumes/csi/vol-data.js';
 import { normalizeCertificates } from '../../src/volumes/trust-bundles/pem.js';
 import { generateKeyPem, makeCertificate } from '../../src/x509/certificate.js';
 import { holds, never, only, type Target, texts } from '../target.js';
@@ -488,7 +492,44 @@ const remoteStatus: Target = {
   run: (input) => void parseStatus(input.toString('utf8')),
 };
 
+/** What storage drivers leave on disk and say of themselves when they register. */
+const drivers: Target = {
+  name: 'drivers',
+  seeds: texts(
+    '{"attachmentID":"csi-1","driverName":"d.test","nodeName":"n","specVolID":"pv","volumeHandle":"h^1","volumeLifecycleMode":"Persistent"}\n',
+    'kubernetes.io/csi/d.test^vol-1',
+    '0.3.0 v1.2.0 2.0.0',
+    '/d/csi.sock',
+  ),
+  words: ['"driverName":', '^', 'kubernetes.io/csi/', 'v1.', '..', '/'],
+  run(input) {
+    const text = input.toString('utf8');
+    const volume = parseDeviceName(text);
+    if (volume !== undefined) {
+      holds(deviceName(volume) === text, 'a name that is read is the name that is written');
+      holds(
+        stagingDirectory('/r', volume).startsWith('/r/plugins/kubernetes.io/csi/'),
+        'no name leads out of the directory of drivers',
+      );
+    }
+    const versions = text.split(' ');
+    const chosen = chooseVersion(versions);
+    if (chosen.kind === 'version')
+      holds(versions.includes(chosen.version), 'only a version that was offered is chosen');
+    const judged = judgeAnswer(
+      { type: 'CSIPlugin', name: text, endpoint: text, supportedVersions: versions },
+      '/s',
+    );
+    if (judged.kind === 'claim') {
+      holds(judged.claim.endpoint.startsWith('/'), 'an endpoint is an absolute path');
+    }
+    const { driverName, volumeHandle } = parseVolData(text, 'vol_data.json');
+    holds(typeof driverName === 'string' && typeof volumeHandle === 'string', 'what is read is text');
+  },
+};
+
 export const nodeTargets: readonly Target[] = [
+  drivers,
   logLines,
   mountinfo,
   procFiles,
