@@ -35,11 +35,15 @@ async function read(name: string, path: string): Promise<string> {
   return Buffer.from(stdout).toString().trim();
 }
 
-/** The CPUs of the container's cgroup, as its kernel has them; its first process must agree. */
+/** The CPUs of the container's cgroup, as its kernel has them; its first process must agree, if not in the middle of an update. */
 async function cpusOf(name: string): Promise<string> {
-  const bound = await read(name, isV2 ? '/sys/fs/cgroup/cpuset.cpus' : '/sys/fs/cgroup/cpuset/cpuset.cpus');
-  const [, allowed] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(await read(name, '/proc/1/status')) ?? [];
-  expect(allowed).toBe(bound);
+  const file = isV2 ? '/sys/fs/cgroup/cpuset.cpus' : '/sys/fs/cgroup/cpuset/cpuset.cpus';
+  let bound = '';
+  await eventually(`the first process of ${name} is bound as its cgroup`, async () => {
+    bound = await read(name, file);
+    const [, allowed] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(await read(name, '/proc/1/status')) ?? [];
+    return allowed === bound;
+  });
   return bound;
 }
 
