@@ -60,6 +60,21 @@ describe('a resize', () => {
     ).toBe(1);
   });
 
+  it('is made real by the first sync after the update', async () => {
+    const node = await startNode({ kubelet: kubeletOf() });
+    node.put(asking('a', '1'));
+    await node.untilReady('a');
+    await node.advance(5 * second);
+    // A type without a sync yet has no figure.
+    const counted = (type: string): number =>
+      node.metric('kubelet_pod_worker_duration_seconds_count', { operation_type: type }) || 0;
+    const syncs = (): number => counted('update') + counted('sync');
+    const before = syncs();
+    node.put(asking('a', '1500m', { generation: 2 }));
+    await node.until('it is made', () => node.line.of('updateContainerResources').length > 0);
+    expect(syncs()).toBe(before);
+  });
+
   it('without room waits, tells why once, and is accepted when the other pod goes', async () => {
     const node = await startNode({ kubelet: kubeletOf('4') });
     node.put(asking('other', '2'));

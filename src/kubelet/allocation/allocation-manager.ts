@@ -34,6 +34,8 @@ export type RetryTrigger =
 
 export const retryMs = 180_000;
 export const retryUnreadyMs = 30_000;
+/** How long an update waits for its resize to be judged, so that one sync makes both real. */
+const heldMs = 100;
 
 export interface AllocationManagerOptions {
   readonly clock: Clock;
@@ -60,6 +62,8 @@ export class AllocationManager {
   readonly #triggers = new Set<RetryTrigger>();
   /** What pods counted for when last looked at, while a resize waits for any of it. */
   readonly #seen = new Map<string, ReadonlyMap<string, Quantity>>();
+  /** Updated pods whose workers are told once the resize is judged. */
+  readonly #held = new Map<string, Timer>();
   #isTrying = false;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -84,22 +88,25 @@ export class AllocationManager {
     if (isAnyPending) this.retry('pods_added');
   }
 
-  updated(before: Pod | undefined, pod: Pod): void {
+  /** True: the pod is synced as soon as its resize is judged, and in any case very soon. */
+  updated(before: Pod | undefined, pod: Pod): boolean {
     const { allocated, states, metrics } = this.#options;
     const { uid } = pod.metadata;
-    if (!allocated.has(uid)) return;
+    if (!allocated.has(uid)) return false;
     if (before !== undefined) {
       for (const change of requestedChanges(before, pod)) metrics.requested.inc({ ...change });
-      if (!differs(pod, entryOf(before))) return;
+      if (!differs(pod, entryOf(before))) return false;
       this.#checkFeatures(before, pod);
     }
     if (allocated.differs(pod)) {
       this.#enqueue(uid);
-      this.retry('pod_updated');
-    } else {
-      this.#queue.remove(uid);
-      states.resolved(uid, 'reverted');
+      if (!this.retry('pod_updated')) return false;
+      this.#hold(uid);
+      return true;
     }
+    this.#queue.remove(uid);
+    states.resolved(uid, 'reverted');
+    return false;
   }
 
   /** Whoever let the spec through did not know this node; what it cannot do shows when it is tried. */
@@ -119,6 +126,7 @@ export class AllocationManager {
     const { allocated, states } = this.#options;
     this.#queue.remove(uid);
     this.#seen.delete(uid);
+    this.#release(uid);
     states.ended(uid);
     allocated.remove(uid);
     this.retry('pods_removed');
@@ -149,14 +157,14 @@ export class AllocationManager {
     this.#options.states.keepOnly(isKept);
   }
 
-  /** Tries all resizes that wait, in their order. */
-  retry(trigger: RetryTrigger): void {
-    if (this.#queue.uids.length === 0 || this.#isStopped) return;
+  /** Tries all resizes that wait, in their order. False: not now. */
+  retry(trigger: RetryTrigger): boolean {
+    if (this.#queue.uids.length === 0 || this.#isStopped) return false;
     const isReady = this.#options.allSourcesReady();
     this.#arm(isReady ? retryMs : retryUnreadyMs);
-    if (!isReady) return;
+    if (!isReady) return false;
     this.#triggers.add(trigger);
-    if (this.#isTrying) return;
+    if (this.#isTrying) return true;
     this.#isTrying = true;
     this.#options.tasks.start('the resizes that wait', async (signal) => {
       try {
@@ -165,16 +173,37 @@ export class AllocationManager {
         this.#isTrying = false;
       }
     });
+    return true;
   }
 
   stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();
+    for (const uid of [...this.#held.keys()]) this.#release(uid);
+  }
+
+  #hold(uid: string): void {
+    if (this.#held.has(uid)) return;
+    this.#held.set(
+      uid,
+      this.#options.clock.setTimer(heldMs, () => this.#sync(uid)),
+    );
+  }
+
+  /** Whether the pod was held. */
+  #release(uid: string): boolean {
+    this.#held.get(uid)?.cancel();
+    return this.#held.delete(uid);
+  }
+
+  #sync(uid: string): void {
+    this.#release(uid);
+    this.#options.sync([uid]);
   }
 
   #arm(delayMs: number): void {
     this.#timer?.cancel();
-    this.#timer = this.#options.clock.setTimer(delayMs, () => this.retry('periodic_retry'));
+    this.#timer = this.#options.clock.setTimer(delayMs, () => void this.retry('periodic_retry'));
   }
 
   async #tryAll(signal: AbortSignal): Promise<void> {
@@ -185,6 +214,7 @@ export class AllocationManager {
       for (const uid of this.#queue.uids) {
         if (signal.aborted) return;
         await this.#options.turns.run(() => this.#try(uid, trigger), { signal });
+        if (this.#held.has(uid)) this.#sync(uid);
       }
       if (this.#queue.uids.length === 0) {
         this.#timer?.cancel();
@@ -194,12 +224,12 @@ export class AllocationManager {
   }
 
   async #try(uid: string, trigger: RetryTrigger): Promise<void> {
-    const { pods, allocated, states, metrics, sync } = this.#options;
+    const { pods, allocated, states, metrics } = this.#options;
     const pod = pods.byUid(uid);
     if (pod === undefined || !allocated.has(uid)) return this.#queue.remove(uid);
     if (!allocated.differs(pod)) {
       this.#queue.remove(uid);
-      if (states.resolved(uid, 'reverted')) sync([uid]);
+      if (states.resolved(uid, 'reverted')) this.#sync(uid);
       return;
     }
     const before = allocated.allocatedPod(pod);
@@ -211,13 +241,13 @@ export class AllocationManager {
       const { kind, reason, message } = answer;
       if (kind === 'Infeasible') this.#queue.remove(uid);
       states.refused(pod, before, { kind, cause: reason, message });
-      return sync([uid]);
+      return this.#sync(uid);
     }
     if (!(await this.#grant(pod))) return;
     this.#queue.remove(uid);
     if (states.isDeferred(uid)) metrics.deferredAccepted.inc({ retry_trigger: trigger });
     states.accepted(pod, before);
-    sync([uid]);
+    this.#sync(uid);
   }
 
   /** False where it could not be recorded: the pod keeps what it has, and waits on. */

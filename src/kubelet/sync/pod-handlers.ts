@@ -159,7 +159,8 @@ export class PodHandlers {
       pods.upsert(given);
       const { pod, mirror, wasMirror } = pods.podAndMirror(given);
       if (pod === undefined || this.#isRefused(pod)) continue;
-      if (!wasMirror) allocation.updated(before, pod);
+      const isHeld = !wasMirror && allocation.updated(before, pod);
+      if (isHeld && pod.metadata.deletionTimestamp === undefined) continue;
       workers.update({ type: 'update', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
     }
   }
