@@ -1,5 +1,5 @@
 /** What the node tells of itself and its pods through the API server's proxy: health, pods, statistics, metrics, logs. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Pod } from '../../src/kube/index.js';
 import { createTempDir } from '../env/index.js';
@@ -22,7 +22,13 @@ const logFile = `nodelet-test-${process.pid}`;
 
 beforeAll(async () => {
   cluster = await startCluster({
-    node: { config: { enableSystemLogQuery: true, volumeStatsAggPeriod: '1s' } },
+    node: {
+      config: {
+        enableSystemLogQuery: true,
+        volumeStatsAggPeriod: '1s',
+        evictionHard: { 'memory.available': '1Mi' },
+      },
+    },
   });
   mkdirSync('/var/log', { recursive: true });
   writeFileSync(`/var/log/${logFile}.log`, 'one\ntwo\n');
@@ -102,6 +108,33 @@ function sample(text: string, name: string, labels: readonly string[]): [number,
   const [, value, timeMs] = /\} (\S+)(?: (\d+))?$/.exec(line ?? '') ?? [];
   return [Number(value), Number(timeMs)];
 }
+
+describe.runIf(isNodelet)('what would happen', () => {
+  it('is told of eviction, garbage and a shutdown, and nothing is done', async () => {
+    const eviction = await getJson<{ next: string; signals: { signal: string }[] }>('/debug/what-if/evict');
+    expect(eviction.next).toMatch(/^The next pass /);
+    expect(eviction.signals.map(({ signal }) => signal)).toContain('memory.available');
+    const garbage = await getJson<{ containers: { items: { pod: { name: string } }[] } }>(
+      '/debug/what-if/gc',
+    );
+    expect(garbage.containers.items.map(({ pod }) => pod.name)).toContain('ended');
+    expect(garbage).toMatchObject({ sandboxes: { omitted: 0 }, logDirectories: { omitted: 0 } });
+    expect(await getJson('/debug/what-if/shutdown')).toMatchObject({ delaySeconds: 0 });
+    expect((await cluster.pod('ended')).status?.phase).toBe('Succeeded');
+  });
+
+  it('is told of a configuration file that was sent', async () => {
+    const { path: dir } = await createTempDir('what-if');
+    const file = `${dir}/new.yaml`;
+    const current = JSON.parse(readFileSync(cluster.node.configFile, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...current, maxPods: 1 }));
+    const sent = await cluster.kubectl('create', '--raw', proxy('/debug/what-if/config'), '-f', file);
+    rmSync(dir, { recursive: true });
+    const told = JSON.parse(sent) as { kind: string; changes: { items: { field: string }[] } };
+    expect(told.kind).toBe('accepted');
+    expect(told.changes.items.map(({ field }) => field)).toContain('maxPods');
+  });
+});
 
 describe('statistics', () => {
   it('of the node and its pods are summed up', async () => {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfiguration } from '../../src/config/index.js';
 import type { ConfigProposals } from '../../src/kubelet/index.js';
 import { SimulatedLogind } from '../../src/node/index.js';
-import { startMember } from './cluster-machine.js';
+import { ClusterMachine, startMember } from './cluster-machine.js';
 import { Machine } from './machine.js';
 import { endNodes, minute, type Node, second, startNode } from './node.js';
 import { gi, mi, NodeLoad, type PodLoad } from './node-load.js';
@@ -148,38 +148,38 @@ describe('shutdown', () => {
   });
 });
 
-describe('config', () => {
-  /** As an agent reads files, without anything of the machine. */
-  async function proposals(): Promise<ConfigProposals> {
-    const argv = ['--config', '/etc/config.yaml', '--kubeconfig', '/etc/kubeconfig'];
-    const text = kubeletConfiguration('evictionHard: {memory.available: 1Gi}');
-    const loaded = await loadConfiguration({
-      argv,
-      cwd: '/',
-      readFile: async () => text,
-      listDir: async () => [],
-    });
-    if (loaded.kind !== 'run') throw new Error('it does not run');
-    return {
-      currentFile: '/etc/config.yaml',
-      async read(file, given) {
-        const { config, featureGates: gates, warnings } = await loaded.tryFile(file, given);
-        return {
-          config,
-          gates,
-          warnings,
-          evicts: true,
-          cgroups: () => ({
-            before: new Map([['all pods', { 'memory limit': '8', 'process limit': '1' }]]),
-            after: new Map([['all pods', { 'memory limit': '6', 'process limit': '1' }]]),
-          }),
-        };
-      },
-    };
-  }
-  const kubeletConfiguration = (...lines: string[]) =>
-    ['apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines].join('\n');
+/** As an agent reads files, without anything of the machine. */
+async function proposals(): Promise<ConfigProposals> {
+  const argv = ['--config', '/etc/config.yaml', '--kubeconfig', '/etc/kubeconfig'];
+  const text = kubeletConfiguration('evictionHard: {memory.available: 1Gi}');
+  const loaded = await loadConfiguration({
+    argv,
+    cwd: '/',
+    readFile: async () => text,
+    listDir: async () => [],
+  });
+  if (loaded.kind !== 'run') throw new Error('it does not run');
+  return {
+    currentFile: '/etc/config.yaml',
+    async read(file, given) {
+      const { config, featureGates: gates, warnings } = await loaded.tryFile(file, given);
+      return {
+        config,
+        gates,
+        warnings,
+        evicts: true,
+        cgroups: () => ({
+          before: new Map([['all pods', { 'memory limit': '8', 'process limit': '1' }]]),
+          after: new Map([['all pods', { 'memory limit': '6', 'process limit': '1' }]]),
+        }),
+      };
+    },
+  };
+}
+const kubeletConfiguration = (...lines: string[]) =>
+  ['apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines].join('\n');
 
+describe('config', () => {
   async function startConfigured() {
     const machine = new Machine();
     const load = new NodeLoad(machine);
@@ -266,6 +266,34 @@ describe('config', () => {
 });
 
 describe('in a cluster', () => {
+  it('the API is not asked about a new configuration', async () => {
+    const on = new ClusterMachine();
+    const load = new NodeLoad(on.machine);
+    const member = await startMember({
+      on,
+      kubelet: {
+        config: { evictionHard: { 'memory.available': '1Gi' } },
+        eviction: { stats: load.stats },
+        proposals: await proposals(),
+      },
+    });
+    const { node, line } = member;
+    for (const name of ['web', 'job']) {
+      load.pods.set(name, { memory: gi });
+      await on.create(name);
+      await member.untilReady(name);
+    }
+    await node.advance(minute);
+    const all = () => ({ ...done(node), asked: line.calls.length, host: member.hostChanges() });
+    const before = all();
+    const text = kubeletConfiguration('evictionHard: {memory.available: 6Gi}', 'maxPods: 1');
+    const outlook = await node.kubelet.whatIf.config(text, '/tmp/new.yaml');
+    if (outlook?.kind !== 'accepted') throw new Error(JSON.stringify(outlook));
+    expect(outlook.refusedPods.items).toMatchObject([{ reason: 'OutOfpods' }]);
+    expect(outlook.eviction.met).toMatchObject([{ signal: 'memory.available' }]);
+    expect(all()).toEqual(before);
+  });
+
   it('no call changes the runtime, the API or the machine', async () => {
     const member = await startMember();
     const { on, node, line } = member;

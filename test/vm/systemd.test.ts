@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Summary } from '../../src/resources/stats/index.js';
 import { archiveImages, buildTestImages } from '../env/images.js';
 import { CleanupStack, createTempDir } from '../env/index.js';
 import { runVm, type VmOutcome } from '../env/vm.js';
@@ -122,6 +123,97 @@ describe('a machine with systemd and cgroup v2', () => {
     ['besteffort', besteffort],
   ])('runs the container of the %s pod in the slice of its pod', (name, parent) => {
     expect(report.containers[name]?.cgroup).toContain(`${podSlice(parent, name)}/`);
+  });
+
+  describe('statistics', () => {
+    const mebi = 1 << 20;
+    /** The value of the first sample of a family with all of these labels. */
+    const sample = (family: string, ...labels: readonly string[]): number | undefined => {
+      const line = left('cadvisor.txt')
+        .split('\n')
+        .find((each) => each.startsWith(`${family}{`) && labels.every((label) => each.includes(label)));
+      return line === undefined ? undefined : Number(line.slice(line.lastIndexOf('} ') + 2).split(' ')[0]);
+    };
+    const slice = podSlice(kubepods, 'guaranteed');
+    const ofSlice = `id="${slice}"`;
+    const ofContainer = 'pod="guaranteed-';
+
+    it('of a scrape fail in nothing', () => {
+      expect(left('cadvisor.txt')).toContain('\ncontainer_scrape_error 0\n');
+      expect(left('cadvisor.txt')).toContain('\nmachine_scrape_error 0\n');
+    });
+
+    it.each(['/', kubepods, burstable, besteffort])('have the cgroup %s', (cgroup) => {
+      expect(sample('container_last_seen', `id="${cgroup}"`)).toBeGreaterThan(1_700_000_000);
+      expect(sample('container_cpu_usage_seconds_total', `id="${cgroup}"`)).toBeGreaterThan(0);
+      expect(sample('container_memory_working_set_bytes', `id="${cgroup}"`)).toBeGreaterThan(0);
+    });
+
+    it('name the pod of a slice, and the container of a scope in it', () => {
+      expect(sample('container_last_seen', ofSlice, ofContainer, 'container=""')).toBeDefined();
+      const id = report.containers.guaranteed?.id;
+      const scope = `id="${slice}/cri-containerd-${id}.scope"`;
+      expect(sample('container_last_seen', scope, `name="${id}"`, 'container="app"')).toBeDefined();
+    });
+
+    it.each<[string, string, readonly string[], number]>([
+      ['the memory limit of the pod', 'container_spec_memory_limit_bytes', [ofSlice], 64 * mebi],
+      [
+        'the memory limit of the container',
+        'container_spec_memory_limit_bytes',
+        ['container="app"'],
+        64 * mebi,
+      ],
+      ['the quota of the pod', 'container_spec_cpu_quota', [ofSlice], 34_000],
+      ['the period of the pod', 'container_spec_cpu_period', [ofSlice], 100_000],
+      ['the most threads of the pod', 'container_threads_max', [ofSlice], 500],
+      ['no process in the slice itself', 'container_processes', [ofSlice], 0],
+    ])('tell %s', (_, family, labels, value) => {
+      expect(sample(family, ofContainer, ...labels)).toBe(value);
+    });
+
+    it.each([
+      'container_cpu_user_seconds_total',
+      'container_cpu_system_seconds_total',
+      'container_cpu_cfs_periods_total',
+      'container_memory_usage_bytes',
+      'container_memory_rss',
+      'container_memory_cache',
+      'container_memory_max_usage_bytes',
+      'container_memory_events_max_total',
+      'container_memory_failures_total',
+      'container_memory_pgscan_total',
+      'container_pressure_cpu_waiting_seconds_total',
+      'container_pressure_memory_stalled_seconds_total',
+      'container_pressure_io_waiting_seconds_total',
+      'container_processes',
+      'container_threads',
+      'container_file_descriptors',
+      'container_ulimits_soft',
+      'container_oom_events_total',
+      'container_start_time_seconds',
+    ])('have %s of a container', (family) => {
+      expect(sample(family, ofContainer, 'container="app"')).toBeGreaterThanOrEqual(0);
+    });
+
+    it('of a sandbox have its network', () => {
+      const sandbox = [ofContainer, 'container=""', 'interface="eth0"'];
+      expect(sample('container_network_receive_packets_total', ...sandbox)).toBeGreaterThanOrEqual(0);
+    });
+
+    it('are summed up for the pod, and for all pods', () => {
+      const { node, pods: told }: Summary = JSON.parse(left('summary.json'));
+      const pod = told.find(({ podRef }) => podRef.name.startsWith('guaranteed'));
+      expect(pod?.memory?.workingSetBytes).toBeGreaterThan(0);
+      expect(pod?.memory?.workingSetBytes).toBeLessThan(64 * mebi);
+      expect(pod?.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
+      expect(pod?.process_stats?.process_count).toBeGreaterThan(0);
+      expect(pod?.containers.map(({ name }) => name)).toEqual(['app']);
+      const ofPods = node.systemContainers?.find(({ name }) => name === 'pods');
+      expect(ofPods?.memory?.workingSetBytes).toBeGreaterThan(pod?.memory?.workingSetBytes ?? 0);
+      expect(node.memory?.workingSetBytes).toBeGreaterThan(ofPods?.memory?.workingSetBytes ?? 0);
+      expect(node.fs?.availableBytes).toBeGreaterThan(0);
+    });
   });
 
   it('names the reason of a container that was killed for its memory', () => {

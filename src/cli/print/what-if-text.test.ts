@@ -74,6 +74,7 @@ describe('garbageText', () => {
   const outlook: GarbageOutlook = {
     containers: none,
     sandboxes: none,
+    logDirectories: none,
     images: none,
     imageFileSystem: {
       usedPercent: 90,
@@ -117,6 +118,8 @@ WHEN       POD      CONTAINER   ID              REASON
 goes now   ns/web   app         aaaaaaaaaaaaa   the pod is gone
 
 Ended sandboxes: none
+
+Logs of pods that are gone: none
 
 Images:
 WHEN                    IMAGE   SIZE     REASON

@@ -70,7 +70,7 @@ function podRow(pod: PodOutlook): readonly string[] {
 }
 
 export function garbageText(outlook: GarbageOutlook, most: number): string {
-  const { containers, sandboxes, images, imageFileSystem, imageBytes } = outlook;
+  const { containers, sandboxes, logDirectories, images, imageFileSystem, imageBytes } = outlook;
   const { usedPercent, highThresholdPercent, wantedBytes } = imageFileSystem;
   const space =
     usedPercent === undefined
@@ -84,6 +84,9 @@ export function garbageText(outlook: GarbageOutlook, most: number): string {
       shortId(item.id),
     ]),
     section('Ended sandboxes', sandboxes, most, ['POD', 'ID'], sandboxCells),
+    logDirectories.items.length === 0
+      ? 'Logs of pods that are gone: none\n'
+      : `Logs of pods that are gone, which go now:\n${boundedTable(['DIRECTORY'], logDirectories, most, (path) => [path])}`,
     section('Images', images, most, ['IMAGE', 'SIZE'], ({ name, id, sizeBytes }) => [
       name || shortId(id),
       bytesText(sizeBytes),

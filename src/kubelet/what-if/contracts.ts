@@ -86,6 +86,8 @@ export interface ImageOutlook {
 export interface GarbageOutlook {
   readonly containers: BoundedList<RuntimeItemOutlook>;
   readonly sandboxes: BoundedList<RuntimeItemOutlook>;
+  /** With the logs of pods that are gone; all go with the next pass. */
+  readonly logDirectories: BoundedList<string>;
   readonly images: BoundedList<ImageOutlook>;
   readonly imageFileSystem: {
     /** Absent where the runtime does not tell where its images are. */

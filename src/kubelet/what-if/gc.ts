@@ -4,7 +4,7 @@ import type { ImageForecast } from '../../runtime-manager/images/index.js';
 import { bounded, type GarbageOutlook, type RuntimeItemOutlook } from './contracts.js';
 
 export function garbageOutlook(
-  { containers, sandboxes }: GarbageForecast,
+  { containers, sandboxes, logDirectories }: GarbageForecast,
   { images, usedPercent, wantedBytes }: ImageForecast,
   thresholds: { readonly highThresholdPercent: number; readonly lowThresholdPercent: number },
 ): GarbageOutlook {
@@ -14,6 +14,7 @@ export function garbageOutlook(
   return {
     containers: bounded(containers.map(runtimeItem)),
     sandboxes: bounded(sandboxes.map(runtimeItem)),
+    logDirectories: bounded(logDirectories),
     images: bounded(images),
     imageFileSystem: {
       ...(usedPercent === undefined ? {} : { usedPercent }),

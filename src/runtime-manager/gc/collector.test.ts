@@ -268,6 +268,21 @@ describe('GarbageCollector', () => {
     await collector.collect();
     expect(calls).toEqual(['stop sandbox s2', 'stop sandbox s1', 'remove sandbox s1']);
   });
+  it('foretells the log directories that it removes later, and removes none', async () => {
+    await mkdir(join(dir, 'pods', 'ns_web_gone'));
+    await mkdir(join(dir, 'pods', 'ns_web_here'));
+    let isReady = false;
+    const { collector, gone } = scene([], [], { allSourcesReady: () => isReady });
+    gone.add('gone');
+    expect((await collector.forecast()).logDirectories).toEqual([]);
+    isReady = true;
+    const { logDirectories } = await collector.forecast();
+    expect(logDirectories).toEqual([join(dir, 'pods', 'ns_web_gone')]);
+    expect(await readdir(join(dir, 'pods'))).toHaveLength(2);
+    await collector.collect();
+    expect(await readdir(join(dir, 'pods'))).toEqual(['ns_web_here']);
+  });
+
   it('removes log directories of deleted pods, once all sources are ready', async () => {
     await mkdir(join(dir, 'pods', 'ns_web_gone', 'c'), { recursive: true });
     await mkdir(join(dir, 'pods', 'ns_web_here'));

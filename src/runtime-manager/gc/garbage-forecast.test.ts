@@ -26,6 +26,7 @@ const forecast = (over: Partial<GarbageForecastInput>) => {
   const { containers, sandboxes } = forecastGarbage({
     containers: [],
     sandboxes: [],
+    logDirectories: [],
     policy: { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 },
     podStates: {
       shouldContentBeRemoved: (uid) => uid === 'gone',

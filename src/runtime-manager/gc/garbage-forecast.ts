@@ -21,11 +21,15 @@ export interface GarbageForecast {
   readonly containers: readonly GarbageItem[];
   /** Ended ones, likewise. */
   readonly sandboxes: readonly GarbageItem[];
+  /** Directories with the logs of pods that are gone, which the next pass removes. */
+  readonly logDirectories: readonly string[];
 }
 
 export interface GarbageForecastInput {
   readonly sandboxes: readonly PodSandbox[];
   readonly containers: readonly Container[];
+  /** Those of pods that are gone. */
+  readonly logDirectories: readonly string[];
   readonly policy: ContainerGcPolicy;
   readonly podStates: Pick<PodStates, 'shouldContentBeRemoved' | 'shouldRuntimeBeRemoved'>;
   readonly allSourcesReady: boolean;
@@ -81,6 +85,7 @@ export function forecastGarbage(input: GarbageForecastInput): GarbageForecast {
       now.sandboxes,
       full.sandboxes,
     ),
+    logDirectories: input.logDirectories,
   };
 }
 

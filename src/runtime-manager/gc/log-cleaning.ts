@@ -17,19 +17,23 @@ export interface PodLogCleaning {
 }
 
 /** The pod's UID is the part of a directory's name after the last underscore. */
-export async function cleanPodLogs({
+export async function* goneLogDirectories({
   host = linuxHost(),
-  timeline,
   podLogsDir,
   isPodGone,
-}: PodLogCleaning): Promise<void> {
+}: Omit<PodLogCleaning, 'timeline'>): AsyncGenerator<string> {
   for await (const entries of entriesAt(host, podLogsDir)) {
     for (const { name } of entries) {
       const uid = name.slice(name.lastIndexOf('_') + 1);
-      if (!name.includes('_') || !isPodGone(uid)) continue;
-      const dir = path.join(podLogsDir, name);
-      await remove(timeline, 'the logs of a pod that is gone', dir, () => removeTree(host, dir));
+      if (name.includes('_') && isPodGone(uid)) yield path.join(podLogsDir, name);
     }
+  }
+}
+
+export async function cleanPodLogs(cleaning: PodLogCleaning): Promise<void> {
+  const { host = linuxHost(), timeline } = cleaning;
+  for await (const dir of goneLogDirectories(cleaning)) {
+    await remove(timeline, 'the logs of a pod that is gone', dir, () => removeTree(host, dir));
   }
 }
 

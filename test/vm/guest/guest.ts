@@ -79,9 +79,14 @@ async function startAgent(): Promise<void> {
   }
 }
 
+async function asked(path: string): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${readOnlyPort}${path}`);
+  if (!response.ok) throw new Error(`${path} is answered with ${response.status}`);
+  return response.text();
+}
+
 async function listPods(): Promise<readonly PodView[]> {
-  const response = await fetch(`http://127.0.0.1:${readOnlyPort}/pods`);
-  const { items }: { items: readonly PodView[] } = JSON.parse(await response.text());
+  const { items }: { items: readonly PodView[] } = JSON.parse(await asked('/pods'));
   return items;
 }
 
@@ -175,6 +180,11 @@ async function main(): Promise<void> {
   say('all pods run');
   const reason = await until('a container is killed for its memory', oomReason);
   say(`eats-memory: ${reason}`);
+  // Rates take two readings.
+  await asked('/stats/summary');
+  write('/payload/cadvisor.txt', await asked('/metrics/cadvisor'));
+  write('/payload/summary.json', await asked('/stats/summary'));
+  say('the statistics are read');
   const cgroups = podCgroups('/kubepods.slice');
   const units = await unitsOf(cgroups);
   const fedBefore = (await show('nodelet.service')).WatchdogTimestampMonotonic ?? '';
