@@ -11,10 +11,10 @@ import type { CriRuntime, ObservedPodStatus } from '../../cri/index.js';
 import { type ContainerRemoval, deadToRemoveAfter } from './container-gc.js';
 import { forecastGarbage, type GarbageForecast } from './garbage-forecast.js';
 import { cleanLogLinks, cleanPodLogs, goneLogDirectories, type PodLogCleaning } from './log-cleaning.js';
-import { RuntimeRemovals, type RuntimeRemovalsOptions } from './runtime-removals.js';
+import { RuntimeCleaner, type RuntimeCleanerOptions } from './runtime-cleaner.js';
 
-export interface CollectorOptions extends RuntimeRemovalsOptions {
-  readonly cri: RuntimeRemovalsOptions['cri'] & Pick<CriRuntime, 'containerStatus'>;
+export interface CollectorOptions extends RuntimeCleanerOptions {
+  readonly cri: RuntimeCleanerOptions['cri'] & Pick<CriRuntime, 'containerStatus'>;
   readonly nodeName: string;
   /** Whether pods are being started or stopped, which removals would slow down; default never. */
   readonly isBusy?: () => boolean;
@@ -43,11 +43,11 @@ export class GarbageCollector {
     queueCapacity,
   );
 
-  readonly #runtime: RuntimeRemovals;
+  readonly #runtime: RuntimeCleaner;
 
   constructor(options: CollectorOptions) {
     this.#options = options;
-    this.#runtime = new RuntimeRemovals(options);
+    this.#runtime = new RuntimeCleaner(options);
   }
 
   /** Collects soon after all sources are ready and then every minute, until stopped. */

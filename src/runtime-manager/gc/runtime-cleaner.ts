@@ -11,7 +11,7 @@ import {
 } from './container-gc.js';
 import { deadContainers, oldEnough, seenSandboxes } from './seen-garbage.js';
 
-export interface RuntimeRemovalsOptions {
+export interface RuntimeCleanerOptions {
   readonly cri: Pick<CriRuntime, 'listContainers' | 'listPodSandbox' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly clock: Clock;
   readonly timeline: Timeline;
@@ -29,10 +29,10 @@ export interface RuntimeRemovalsOptions {
 
 const unknownStateMessage = 'Container is in unknown state, try killing it before removal';
 
-export class RuntimeRemovals {
-  readonly #options: RuntimeRemovalsOptions;
+export class RuntimeCleaner {
+  readonly #options: RuntimeCleanerOptions;
 
-  constructor(options: RuntimeRemovalsOptions) {
+  constructor(options: RuntimeCleanerOptions) {
     this.#options = options;
   }
 
