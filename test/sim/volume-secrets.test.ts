@@ -110,7 +110,9 @@ it('the value is where it belongs, on a file system in memory', async () => {
   expect(await outside.text(`${volumePath(pod, 'secret', 's')}/a`)).toBe(value);
   expect(await outside.mounts()).toEqual([volumePath(pod, 'secret', 's')]);
   const written = host.calls.filter(({ operation }) => operation === 'writeFile').map(({ path }) => path);
-  expect(written.filter((path) => !path.endsWith('/ready'))).toEqual([
+  const records = written.filter((path) => path.endsWith('_state.tmp')).map((path) => path.slice(0, -4));
+  for (const record of records) expect(await outside.text(record)).not.toContain(value);
+  expect(written.filter((path) => !path.endsWith('/ready') && !path.endsWith('_state.tmp'))).toEqual([
     expect.stringContaining(`${volumePath(pod, 'secret', 's')}/..2026`),
   ]);
 });
