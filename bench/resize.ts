@@ -64,7 +64,7 @@ function measuresOf(ours: readonly ResizeTimes[], theirs: readonly ResizeTimes[]
       name: `patch → ${end}: nodelet / reference`,
       unit: 'ratio',
       value: compared.ours / compared.theirs,
-      target: atMost(1),
+      target: atMost(0.5),
       compared,
     };
     return [mine, ratio];
