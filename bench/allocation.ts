@@ -92,6 +92,7 @@ async function admitAll(policyOptions: Readonly<Record<string, string>>): Promis
     timeline,
     metrics: createCpuManagerMetrics(),
     alignment: createAlignmentMetrics(),
+    podLevelMetrics: undefined,
   });
   await cpus.start(async () => []);
   const manager = new TopologyManager({

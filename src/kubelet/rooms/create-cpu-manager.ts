@@ -16,7 +16,11 @@ import {
   type StaticPolicy,
 } from '../../resources/cpu-manager/index.js';
 import type { MachineTopology } from '../../resources/machine-topology/index.js';
-import { type AlignmentMetrics, createAlignmentMetrics } from '../../resources/topology-manager/index.js';
+import {
+  type AlignmentMetrics,
+  createAlignmentMetrics,
+  createPodLevelMetrics,
+} from '../../resources/topology-manager/index.js';
 import type { ContainerPlacement } from '../../runtime-manager/index.js';
 import type { KubeletSettings } from '../settings.js';
 import { listRunning } from './running-containers.js';
@@ -76,6 +80,7 @@ export async function createCpuManager(
     timeline,
     metrics: registry.once(createCpuManagerMetrics),
     alignment,
+    podLevelMetrics: podLevel ? registry.once(createPodLevelMetrics) : undefined,
     onPoolChanged: () => reconciler.wake(),
   });
   const reconciler = new CpuReconciler({

@@ -1,9 +1,10 @@
 /** Tells of what the CPU manager gives and takes: on the timeline and in metrics. */
 import type { CpuSet, Pod } from '../../kube/index.js';
 import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
-import type { AlignmentMetrics } from '../topology-manager/index.js';
+import type { AlignmentMetrics, PodLevelMetrics } from '../topology-manager/index.js';
 import { type CpuState, exclusiveCpus } from './cpu-state.js';
 import { groupIds } from './cpu-topology.js';
+import { exclusiveCpuCount } from './exclusive-requests.js';
 import type { CpuManagerMetrics } from './metrics.js';
 import { availableCpus, type StaticPolicy } from './static-policy.js';
 
@@ -12,6 +13,8 @@ export interface CpuManagerRecorderOptions {
   readonly timeline: Timeline;
   readonly metrics: CpuManagerMetrics;
   readonly alignment: AlignmentMetrics;
+  /** Where the gate PodLevelResourceManagers is on. */
+  readonly podLevelMetrics: PodLevelMetrics | undefined;
 }
 
 const physicalCpu = { scope: 'container', boundary: 'physical_cpu' };
@@ -34,11 +37,14 @@ export class CpuManagerRecorder {
     this.#figures(state);
   }
 
-  /** A container or pod asked for CPUs of its own. */
-  asked(outcome: 'kept' | 'given' | 'refused'): void {
-    const { policy, metrics, alignment } = this.#options;
+  /** A container asked for CPUs of the node, or a pod for CPUs as a whole. */
+  asked(source: 'node' | 'pod', outcome: 'kept' | 'given' | 'refused'): void {
+    const { policy, metrics, alignment, podLevelMetrics } = this.#options;
     metrics.pinningRequests.inc();
-    if (outcome === 'refused') metrics.pinningErrors.inc();
+    if (outcome === 'refused') {
+      metrics.pinningErrors.inc();
+      podLevelMetrics?.errors.inc({ resource_name: 'cpu', source });
+    }
     if (policy?.options.fullPcpusOnly !== true) return;
     if (outcome === 'refused') alignment.failed.inc(physicalCpu);
     else alignment.aligned.inc(physicalCpu);
@@ -50,6 +56,7 @@ export class CpuManagerRecorder {
     const caches = groupIds(policy.topology, cpus, (place) => place.uncoreCache);
     if (caches.size <= 1) alignment.aligned.inc(uncoreCache);
     this.#figures(state);
+    this.#countAssignments(pod, container);
     timeline.record({
       kind: 'decision',
       what: 'cpu.allocate',
@@ -73,6 +80,24 @@ export class CpuManagerRecorder {
       container,
       data: { cpus: String(cpus), shared: String(state.defaultCpuSet) },
     });
+  }
+
+  #countAssignments(pod: Pod, container: string | undefined): void {
+    const { podLevelMetrics } = this.#options;
+    if (podLevelMetrics === undefined) return;
+    const { allocations, assignments } = podLevelMetrics;
+    allocations.inc({ resource_name: 'cpu', source: container === undefined ? 'pod' : 'node' });
+    if (container !== undefined) {
+      assignments.inc({ resource_name: 'cpu', assignment_type: 'node_exclusive' });
+      return;
+    }
+    for (const one of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+      const isExclusive = exclusiveCpuCount(pod, one, { podLevel: true }) > 0;
+      assignments.inc({
+        resource_name: 'cpu',
+        assignment_type: isExclusive ? 'pod_exclusive' : 'pod_shared',
+      });
+    }
   }
 
   #figures(state: CpuState): void {

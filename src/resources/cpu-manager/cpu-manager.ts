@@ -13,6 +13,7 @@ import {
   type AllocationOutcome,
   allocated,
   type HintProvider,
+  type PodLevelMetrics,
   type ResourceHints,
   type TopologyHint,
 } from '../topology-manager/index.js';
@@ -51,6 +52,8 @@ export interface CpuManagerOptions {
   readonly timeline: Timeline;
   readonly metrics: CpuManagerMetrics;
   readonly alignment: AlignmentMetrics;
+  /** Where the gate PodLevelResourceManagers is on. */
+  readonly podLevelMetrics: PodLevelMetrics | undefined;
   /** Called after the shared pool has changed. */
   readonly onPoolChanged?: () => void;
 }
@@ -166,7 +169,7 @@ export class CpuManager implements HintProvider {
       // Apps have CPUs before an init container only if they run, and its entry was lost.
       ...(isInit ? { sharable: this.#heldByApps(pod) } : {}),
     });
-    this.#recorder.asked(decision.kind);
+    this.#recorder.asked('node', decision.kind);
     if (decision.kind === 'refused') return refusalOf(decision);
     this.#reusable = decision.reusable;
     if (decision.kind === 'kept') return allocated;
@@ -181,7 +184,7 @@ export class CpuManager implements HintProvider {
     this.#admitting(pod);
     const decision = allocatePodCpus(policy, this.#state, pod, hint.mask);
     if (decision.kind === 'shared') return allocated;
-    this.#recorder.asked(decision.kind);
+    this.#recorder.asked('pod', decision.kind);
     if (decision.kind === 'refused') return refusalOf(decision);
     if (decision.kind === 'kept') return allocated;
     this.#become(decision.state);

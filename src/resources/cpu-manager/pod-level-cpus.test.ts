@@ -78,4 +78,40 @@ describe('pods with resources of their own, with their gate', () => {
     expect(node.admit(cpuPod('p', 'a=2 b=-', podLevel('4')))).toBe('allocated');
     expect([node.cpus('p', 'a'), node.cpus('p', 'b')]).toEqual(['1-2', '0,3-15']);
   });
+
+  const counted = (node: Awaited<ReturnType<typeof testCpuNode>>): readonly string[] =>
+    (node.registry.text().match(/^kubelet_resource_manager_.*$/gm) ?? []).map((line) =>
+      line.replace('kubelet_resource_manager_', ''),
+    );
+
+  it('counts what the pod got, and how each container holds it', async () => {
+    const { node, pod } = await admitWhole('init:i=- a=2 b=- c=-', '4');
+    const expected = [
+      'allocations_total{resource_name="cpu",source="pod"} 1',
+      'container_assignments_total{resource_name="cpu",assignment_type="pod_shared"} 3',
+      'container_assignments_total{resource_name="cpu",assignment_type="pod_exclusive"} 1',
+    ];
+    expect(counted(node)).toEqual(expected);
+    node.manager.allocatePod(pod, { mask: undefined, preferred: true });
+    expect(counted(node)).toEqual(expected);
+  });
+
+  it('counts what containers got of the node, and who got nothing', async () => {
+    const node = await testCpuNode({ machine: ht8, podLevel: true });
+    node.admit(cpuPod('p', 'a=2 b=2'));
+    node.admit(cpuPod('q', 'a=6'));
+    expect(counted(node)).toEqual([
+      'allocation_errors_total{resource_name="cpu",source="node"} 1',
+      'allocations_total{resource_name="cpu",source="node"} 2',
+      'container_assignments_total{resource_name="cpu",assignment_type="node_exclusive"} 2',
+    ]);
+    const { node: refusing } = await admitWhole('a=2 b=-', '2');
+    expect(counted(refusing)).toEqual(['allocation_errors_total{resource_name="cpu",source="pod"} 1']);
+  });
+
+  it('counts none of it without the gate', async () => {
+    const node = await testCpuNode({ machine: ht8 });
+    node.admit(cpuPod('p', 'a=2'));
+    expect(node.registry.text()).not.toContain('kubelet_resource_manager_');
+  });
 });

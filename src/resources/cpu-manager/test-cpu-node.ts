@@ -5,7 +5,7 @@ import { type Container, CpuSet, type Pod, type PodSpec } from '../../kube/index
 import { Registry } from '../../metrics/index.js';
 import { Timeline, type TimelineEntry } from '../../timeline/index.js';
 import type { MachineTopology } from '../machine-topology/index.js';
-import { createAlignmentMetrics, type NumaMask } from '../topology-manager/index.js';
+import { createAlignmentMetrics, createPodLevelMetrics, type NumaMask } from '../topology-manager/index.js';
 import { CpuManager } from './cpu-manager.js';
 import { createCpuManagerMetrics } from './metrics.js';
 import { checkSocketAlignment, readStaticPolicyOptions, refuseOptions } from './policy-options.js';
@@ -88,6 +88,7 @@ export async function testCpuNode(given: TestCpuNodeOptions) {
     timeline,
     metrics: createCpuManagerMetrics(registry),
     alignment: createAlignmentMetrics(registry),
+    podLevelMetrics: podLevel ? createPodLevelMetrics(registry) : undefined,
     onPoolChanged: () => poolChanges++,
   });
   await manager.start(async () => given.running ?? []);
