@@ -39,7 +39,12 @@ export type ValueKind = keyof KindValues;
 export type FieldRule =
   | { readonly kind: 'between'; readonly min: number; readonly max: number }
   | { readonly kind: 'atLeast'; readonly min: number }
-  | { readonly kind: 'oneOf'; readonly values: readonly string[] };
+  | {
+      readonly kind: 'oneOf';
+      readonly values: readonly string[];
+      /** The values as the reference lists them, where its words are known. */
+      readonly listed?: string;
+    };
 
 /** The syntax of a flag where it differs from the field's kind. */
 export type FlagForm = 'ip' | 'lessThanMap';
@@ -360,13 +365,17 @@ const rows = [
   field('topologyManagerPolicy', 'string', {
     default: 'none',
     flag: 'topology-manager-policy',
-    rule: oneOf('none', 'best-effort', 'restricted', 'single-numa-node'),
+    rule: {
+      kind: 'oneOf',
+      values: ['none', 'best-effort', 'restricted', 'single-numa-node'],
+      listed: '["none" "best-effort" "restricted" "single-numa-node"]',
+    },
     about: 'none, best-effort, restricted or single-numa-node',
   }),
   field('topologyManagerScope', 'string', {
     default: 'container',
     flag: 'topology-manager-scope',
-    rule: oneOf('container', 'pod'),
+    rule: { kind: 'oneOf', values: ['container', 'pod'], listed: '"container", or "pod"' },
     about: 'container or pod',
   }),
   field('topologyManagerPolicyOptions', 'stringMap', {

@@ -1,7 +1,7 @@
 /** Validation rules of the structured settings: logging, tracing, taints and memory. */
 import { formatDuration, parseQuantity } from '../kube/index.js';
 import { labelKeyProblems, labelValueProblems } from './label-syntax.js';
-import type { RuleContext } from './rule-context.js';
+import { named, type RuleContext } from './rule-context.js';
 
 const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const tracingSchemes = ['dns', 'unix', 'unix-abstract'];
@@ -85,16 +85,18 @@ export function* memoryProblems({ config, gates }: RuleContext): Generator<strin
   } else if (policy !== 'None') {
     yield `option "${policy}" specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"`;
   }
+  const field = named('reservedMemory');
   const seen = new Set<string>();
   for (const { numaNode, limits } of config.reservedMemory) {
     for (const [type, amount] of Object.entries(limits)) {
-      const place = `reservedMemory (--reserved-memory) of NUMA node ${numaNode}`;
+      const place = `for NUMA node ${numaNode}`;
+      const resource = `${place} and resource "${type}" in ${field}`;
       if (type !== 'memory' && !type.startsWith('hugepages-')) {
-        yield `${place} must be of memory or hugepages-<size>, not "${type}"`;
+        yield `the limit type "${type}" ${place} is not supported, only [memory hugepages-<HugePageSize>] is accepted in ${field}`;
       }
-      if (parseQuantity(amount).nanos === 0n) yield `${place} must not be zero for "${type}"`;
+      if (parseQuantity(amount).nanos === 0n) yield `reserved memory may not be zero ${resource}`;
       const key = `${numaNode} ${type}`;
-      if (seen.has(key)) yield `${place} must not be given twice for "${type}"`;
+      if (seen.has(key)) yield `the reserved memory has a duplicate value ${resource}`;
       seen.add(key);
     }
   }

@@ -131,12 +131,14 @@ describe('validateConfiguration refuses', () => {
     [
       'topologyManagerPolicy: foo',
       [
-        `${invalid}topologyManagerPolicy (--topology-manager-policy) "foo" must be one of "none", "best-effort", "restricted" or "single-numa-node"`,
+        `${invalid}topologyManagerPolicy (--topology-manager-policy) "foo" must be one of: ["none" "best-effort" "restricted" "single-numa-node"]`,
       ],
     ],
     [
       'topologyManagerScope: foo',
-      [`${invalid}topologyManagerScope (--topology-manager-scope) "foo" must be one of "container" or "pod"`],
+      [
+        `${invalid}topologyManagerScope (--topology-manager-scope) "foo" must be one of: "container", or "pod"`,
+      ],
     ],
     [
       'hairpinMode: foo',
@@ -323,16 +325,20 @@ describe('validateConfiguration refuses', () => {
     [
       'reservedMemory: [{numaNode: 0, limits: {cpu: 1}}]',
       [
-        `${invalid}reservedMemory (--reserved-memory) of NUMA node 0 must be of memory or hugepages-<size>, not "cpu"`,
+        `${invalid}the limit type "cpu" for NUMA node 0 is not supported, only [memory hugepages-<HugePageSize>] is accepted in reservedMemory (--reserved-memory)`,
       ],
     ],
     [
       'reservedMemory: [{numaNode: 0, limits: {memory: 0}}]',
-      [`${invalid}reservedMemory (--reserved-memory) of NUMA node 0 must not be zero for "memory"`],
+      [
+        `${invalid}reserved memory may not be zero for NUMA node 0 and resource "memory" in reservedMemory (--reserved-memory)`,
+      ],
     ],
     [
       'reservedMemory: [{limits: {memory: 1Gi}}, {limits: {memory: 2Gi}}]',
-      [`${invalid}reservedMemory (--reserved-memory) of NUMA node 0 must not be given twice for "memory"`],
+      [
+        `${invalid}the reserved memory has a duplicate value for NUMA node 0 and resource "memory" in reservedMemory (--reserved-memory)`,
+      ],
     ],
     [
       'enforceNodeAllocatable: [system-reserved, system-reserved-compressible]\nsystemReservedCgroup: /x',

@@ -42,7 +42,8 @@ function fieldProblem(field: ConfigField, value: unknown): string | undefined {
   const { rule } = field;
   if (rule.kind === 'oneOf') {
     if (typeof value !== 'string' || rule.values.includes(value)) return undefined;
-    return `${named(field.path)} "${value}" must be one of ${alternatives(rule.values)}`;
+    const choice = rule.listed === undefined ? ` ${alternatives(rule.values)}` : `: ${rule.listed}`;
+    return `${named(field.path)} "${value}" must be one of${choice}`;
   }
   if (typeof value !== 'number') return undefined;
   const limit = brokenLimit(rule, value, field.kind === 'duration');
