@@ -110,8 +110,16 @@ describe('admission', () => {
     expect(await answer).toEqual(refusal);
     expect(asked).toEqual(['first resize', 'second resize']);
   });
-  it('refuses the pod where a handler fails', async () => {
-    const broken: AdmissionHandler = { name: 'broken', admit: () => Promise.reject(new Error('no answer')) };
+  it.each<[string, AdmissionHandler['admit']]>([
+    ['later', () => Promise.reject(new Error('no answer'))],
+    [
+      'at once',
+      () => {
+        throw new Error('no answer');
+      },
+    ],
+  ])('refuses the pod where a handler fails %s', async (_when, fails) => {
+    const broken: AdmissionHandler = { name: 'broken', admit: fails };
     expect(await admit([broken], { pod: pod('a'), others: [], operation: 'add' })).toEqual({
       admit: false,
       reason: 'UnexpectedAdmissionError',

@@ -67,7 +67,7 @@ function admitFrom(
   attempt: AdmissionAttempt,
 ): Admission | Promise<Admission> {
   for (const [index, handler] of handlers.entries()) {
-    const answer = handler.admit(attempt);
+    const answer = asked(handler, attempt);
     if (answer instanceof Promise) {
       const rest = handlers.slice(index + 1);
       return answer.then((given) => (given.admit ? admitFrom(rest, attempt) : given), unexpected);
@@ -75,6 +75,14 @@ function admitFrom(
     if (!answer.admit) return answer;
   }
   return admitted;
+}
+
+function asked(handler: AdmissionHandler, attempt: AdmissionAttempt): Admission | Promise<Admission> {
+  try {
+    return handler.admit(attempt);
+  } catch (error) {
+    return unexpected(error);
+  }
 }
 
 /** A handler that fails must not hold up the pods behind this one. */

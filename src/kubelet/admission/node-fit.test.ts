@@ -58,6 +58,8 @@ describe('resources', () => {
       shortOf('x.io/gpu', 1, 1, 1),
     ],
     ['an extended resource of the cluster', pod({ 'y.io/license': '1' }), [], 'admitted'],
+    ['a resource named like a part of every object', pod({ constructor: '1' }), [], 'admitted'],
+    ['a resource named like all objects', pod(JSON.parse('{"__proto__":"1"}')), [], 'admitted'],
     [
       'overhead counts',
       pod({ cpu: '3900m' }, { overhead: { cpu: '200m' } }),

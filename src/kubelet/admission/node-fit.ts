@@ -115,7 +115,7 @@ function shortagesOf(
 
 /** Resources of the whole cluster are not on any node; who placed the pod has counted them. */
 function isCounted(resource: string, allocatable: ResourceList): boolean {
-  return firstResources.includes(resource) || allocatable[resource] !== undefined;
+  return firstResources.includes(resource) || Object.hasOwn(allocatable, resource);
 }
 
 function rank(resource: string): number {
