@@ -14,6 +14,7 @@ import {
   type AllocationMetrics,
   differs,
   entryOf,
+  hasShrunk,
   neededFeatures,
   ResizeQueue,
   requestedChanges,
@@ -22,15 +23,7 @@ import {
 import { podRef, type Timeline } from '../../timeline/index.js';
 import type { AllocationAdmission } from './allocation-admission.js';
 import type { ResizeStates } from './resize-states.js';
-
-/** What had the resizes that wait tried again. */
-export type RetryTrigger =
-  | 'periodic_retry'
-  | 'pod_updated'
-  | 'pods_added'
-  | 'pods_removed'
-  | 'pod_terminated'
-  | 'pod_resized';
+import type { RetryTrigger } from './retry-trigger.js';
 
 export const retryMs = 180_000;
 export const retryUnreadyMs = 30_000;
@@ -65,6 +58,8 @@ export class AllocationManager {
   /** Updated pods whose workers are told once the resize is judged. */
   readonly #held = new Map<string, Timer>();
   #isTrying = false;
+  /** The pod whose new resources are being recorded. */
+  #granting: string | undefined;
   #timer: Timer | undefined;
   #isStopped = false;
 
@@ -98,7 +93,8 @@ export class AllocationManager {
       if (!differs(pod, entryOf(before))) return false;
       this.#checkFeatures(before, pod);
     }
-    if (allocated.differs(pod)) {
+    // What is about to be given counts too: a pod that asks for the old resources again is tried once more.
+    if (allocated.differs(pod) || this.#granting === uid) {
       this.#enqueue(uid);
       if (!this.retry('pod_updated')) return false;
       this.#hold(uid);
@@ -225,6 +221,8 @@ export class AllocationManager {
 
   async #try(uid: string, trigger: RetryTrigger): Promise<void> {
     const { pods, allocated, states, metrics } = this.#options;
+    // Nothing is told of the resize of a pod that has ended since the round began.
+    if (!this.#queue.has(uid)) return;
     const pod = pods.byUid(uid);
     if (pod === undefined || !allocated.has(uid)) return this.#queue.remove(uid);
     if (!allocated.differs(pod)) {
@@ -236,26 +234,31 @@ export class AllocationManager {
     const answer = await this.#options.admission.judgeResize(pod, before);
     const current = pods.byUid(uid);
     // A pod that changed while it was judged is tried again for what it asks now.
-    if (current === undefined || differs(current, entryOf(pod))) return;
+    if (current === undefined || !this.#queue.has(uid) || differs(current, entryOf(pod))) return;
     if (!answer.admit) {
       const { kind, reason, message } = answer;
       if (kind === 'Infeasible') this.#queue.remove(uid);
       states.refused(pod, before, { kind, cause: reason, message });
       return this.#sync(uid);
     }
-    if (!(await this.#grant(pod))) return;
+    if (!(await this.#grant(pod)) || !this.#queue.has(uid)) return;
     this.#queue.remove(uid);
     if (states.isDeferred(uid)) metrics.deferredAccepted.inc({ retry_trigger: trigger });
     states.accepted(pod, before);
     this.#sync(uid);
+    // It asked for something else while this was recorded.
+    const next = pods.byUid(uid);
+    if (next !== undefined && allocated.differs(next)) this.#enqueue(uid);
   }
 
   /** False where it could not be recorded: the pod keeps what it has, and waits on. */
   async #grant(pod: Pod): Promise<boolean> {
     const { allocated, timeline } = this.#options;
+    const { uid } = pod.metadata;
+    this.#granting = uid;
     try {
       await allocated.grant(pod);
-      return allocated.has(pod.metadata.uid);
+      return allocated.has(uid);
     } catch (error) {
       if (isCancelled(error)) throw error;
       timeline.record({
@@ -268,6 +271,8 @@ export class AllocationManager {
         error,
       });
       return false;
+    } finally {
+      this.#granting = undefined;
     }
   }
 
@@ -275,9 +280,7 @@ export class AllocationManager {
     const { pods, allocated, states } = this.#options;
     this.#queue.add(uid, (one) => {
       const pod = pods.byUid(one);
-      return pod === undefined
-        ? { frees: true, priority: 0, isGuaranteed: false, pendingSinceMs: undefined }
-        : resizeRank(pod, allocated.allocatedPod(pod), states.pendingSinceMs(one));
+      return pod && resizeRank(pod, allocated.allocatedPod(pod), states.pendingSinceMs(one));
     });
     for (const { metadata } of this.#options.active()) {
       if (!this.#seen.has(metadata.uid)) this.#look(metadata.uid);
@@ -292,8 +295,4 @@ export class AllocationManager {
     this.#seen.set(uid, now);
     return now;
   }
-}
-
-function hasShrunk(before: ReadonlyMap<string, Quantity>, now: ReadonlyMap<string, Quantity>): boolean {
-  return ['cpu', 'memory'].some((name) => (now.get(name)?.nanos ?? 0n) < (before.get(name)?.nanos ?? 0n));
 }

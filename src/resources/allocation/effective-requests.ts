@@ -43,6 +43,14 @@ export function effectiveRequests(allocated: Pod, inForce: ResourcesInForce): Ma
   return requests;
 }
 
+/** Whether a pod leaves more room to others than before. */
+export function hasShrunk(
+  before: ReadonlyMap<string, Quantity>,
+  now: ReadonlyMap<string, Quantity>,
+): boolean {
+  return ['cpu', 'memory'].some((name) => (now.get(name)?.nanos ?? 0n) < (before.get(name)?.nanos ?? 0n));
+}
+
 /** Whether nothing more is requested by what is in force. */
 function isCovered(given: ResourceRequirements | undefined, now: ResourceRequirements | undefined): boolean {
   return Object.entries(now?.requests ?? {}).every(

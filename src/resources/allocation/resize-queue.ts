@@ -36,13 +36,21 @@ function sinceMs({ pendingSinceMs = Number.MAX_SAFE_INTEGER }: ResizeRank): numb
   return pendingSinceMs;
 }
 
+/** First: who tries it forgets it. */
+const rankOfGone: ResizeRank = {
+  frees: true,
+  priority: 0,
+  isGuaranteed: false,
+  pendingSinceMs: undefined,
+};
+
 export class ResizeQueue {
   #uids: string[] = [];
 
-  /** A pod that waits already keeps its place; a new one has all of them sorted. */
-  add(uid: string, rankOf: (uid: string) => ResizeRank): void {
+  /** A pod that waits already keeps its place; a new one has all of them sorted. A pod that is gone has no rank. */
+  add(uid: string, rankOf: (uid: string) => ResizeRank | undefined): void {
     if (this.#uids.includes(uid)) return;
-    const ranked = [...this.#uids, uid].map((one) => ({ uid: one, rank: rankOf(one) }));
+    const ranked = [...this.#uids, uid].map((one) => ({ uid: one, rank: rankOf(one) ?? rankOfGone }));
     this.#uids = ranked.sort((a, b) => compareRanks(a.rank, b.rank)).map((one) => one.uid);
   }
 
