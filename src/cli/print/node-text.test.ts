@@ -216,6 +216,7 @@ CPUs that all other containers share: 0-1
         resources: [resource(hostile, { requested: '1' })],
         pods: { items: [pod(hostile, { requests: { [hostile]: '1' } })], omitted: 0 },
         holdings: {
+          sharedCpus: hostile,
           holders: {
             items: [
               {

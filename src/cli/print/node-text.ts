@@ -158,7 +158,9 @@ function podCells(pod: DescribedPod): readonly string[] {
 
 function holdingsText({ sharedCpus, holders }: NodeDescription['holdings'], most: number): string {
   const shared =
-    sharedCpus === undefined ? '' : `CPUs that all other containers share: ${sharedCpus || 'none'}\n`;
+    sharedCpus === undefined
+      ? ''
+      : `CPUs that all other containers share: ${cleanText(sharedCpus || 'none')}\n`;
   if (holders.items.length === 0) return `Held by one container alone: nothing\n${shared}`;
   const header = ['POD', 'CONTAINER', 'CPUS', 'MEMORY', 'DEVICES'];
   return `Held by one container alone:\n${boundedTable(header, holders, most, holderCells)}${shared}`;

@@ -102,6 +102,14 @@ describe('the resources of a node', () => {
     expect(resource({ pods }, name)).toMatchObject(expected);
   });
 
+  it('are told of a pod that names one like a part of every object', () => {
+    expect(resource({ pods: [asking('a', { constructor: '1' })] }, 'constructor')).toMatchObject({
+      capacity: '0',
+      requested: '1',
+      free: '-1',
+    });
+  });
+
   it('thresholds that reserve nothing are told as such', () => {
     const reservation = { ...input.reservation, ignoreEviction: true };
     expect(resource({ reservation }, 'memory')?.evictionReserved).toBe('0');

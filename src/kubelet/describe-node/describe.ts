@@ -76,14 +76,14 @@ function describedResources(
   const limits = totals(pods, podLimits);
   const count = quantityOf(pods.length);
   return resourceNames([capacity, allocatable], requested).map((name) => {
-    const offered = parseQuantity(allocatable[name] ?? '0');
+    const offered = amountIn(allocatable, name);
     const asked = name === 'pods' ? count : (requested.get(name) ?? zeroQuantity);
     return {
       name,
-      capacity: canonical(capacity[name]),
-      systemReserved: canonical(reservation.systemReserved[name]),
-      kubeReserved: canonical(reservation.kubeReserved[name]),
-      evictionReserved: canonical(eviction[name]),
+      capacity: formatQuantity(amountIn(capacity, name)),
+      systemReserved: formatQuantity(amountIn(reservation.systemReserved, name)),
+      kubeReserved: formatQuantity(amountIn(reservation.kubeReserved, name)),
+      evictionReserved: formatQuantity(amountIn(eviction, name)),
       inHugePages: name === 'memory' ? formatQuantity(hugePagesOf(capacity)) : '0',
       allocatable: formatQuantity(offered),
       requested: formatQuantity(asked),
@@ -186,6 +186,7 @@ function byName({ metadata: a }: Pod, { metadata: b }: Pod): number {
   return `${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1;
 }
 
-function canonical(amount: string | undefined): string {
-  return formatQuantity(parseQuantity(amount ?? '0'));
+/** Pods name resources as they like, also `constructor`. */
+function amountIn(list: Readonly<Record<string, string>>, name: string): Quantity {
+  return Object.hasOwn(list, name) ? parseQuantity(list[name] ?? '0') : zeroQuantity;
 }
