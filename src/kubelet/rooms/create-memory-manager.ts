@@ -89,7 +89,9 @@ async function memoryPolicy(
 function placementOf(manager: MemoryManager): ContainerPlacement {
   return {
     async places({ metadata }, { name }) {
-      return { mems: manager.memsOf(metadata.uid, name) ?? '' };
+      const mems = manager.memsOf(metadata.uid, name);
+      if (mems !== undefined) await manager.written();
+      return { mems: mems ?? '' };
     },
     created: (pod, container) => manager.containerCreated(pod, container),
   };

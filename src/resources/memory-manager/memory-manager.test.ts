@@ -76,6 +76,19 @@ describe('a container', () => {
     expect(nodes()).toEqual([[2, '0', 2]]);
   });
 
+  it('among many of one pod does not wait for the disk, which is told of all at once', async () => {
+    const { memory, host } = await startMemory(mem2);
+    const containers = Array.from({ length: 200 }, (_, n) => guaranteed(`c${n}`, { memory: '1Mi' }));
+    const many = podOf('a', { containers });
+    const renames = (): number => host.calls.filter(({ operation }) => operation === 'rename').length;
+    const before = renames();
+    const anywhere = { mask: undefined, preferred: false };
+    for (const one of many.spec.containers)
+      expect(memory.allocate(many, one, anywhere)).toEqual({ kind: 'allocated' });
+    await memory.written();
+    expect(renames() - before).toBe(1);
+  });
+
   it('of a pod that is not Guaranteed gets none', async () => {
     const { admit, file } = await startMemory(mem2);
     const burstable = podOf('a', { containers: [{ name: 'c', resources: { requests: { memory: '1Gi' } } }] });

@@ -106,7 +106,15 @@ export class MemoryManager implements HintProvider {
     this.#machine = this.#machineFor(restored.assignments);
     if (restored.isOnDisk) return;
     this.#file?.changed();
-    await this.#written();
+    await this.written();
+  }
+
+  /**
+   * Resolves when everything given out is on disk: a container that was started must find its memory after a crash. A disk
+   * that refuses is reported by the store, which tries again; the container starts all the same.
+   */
+  async written(): Promise<void> {
+    await this.#file?.written().catch(() => undefined);
   }
 
   async stop(): Promise<void> {
@@ -144,11 +152,7 @@ export class MemoryManager implements HintProvider {
     return asResourceHints(request, memoryHints(this.#machine, this.#demand(pod, request)));
   }
 
-  allocate(
-    pod: Pod,
-    container: Container,
-    hint: TopologyHint,
-  ): AllocationOutcome | Promise<AllocationOutcome> {
+  allocate(pod: Pod, container: Container, hint: TopologyHint): AllocationOutcome {
     if (!this.#isPinned(pod)) return allocated;
     const request = containerMemory(pod, container);
     // A pod that counts as Guaranteed by its own resources may have containers that ask for nothing.
@@ -166,7 +170,7 @@ export class MemoryManager implements HintProvider {
     ]);
   }
 
-  allocatePod(pod: Pod, hint: TopologyHint): AllocationOutcome | Promise<AllocationOutcome> {
+  allocatePod(pod: Pod, hint: TopologyHint): AllocationOutcome {
     const { uid } = pod.metadata;
     const request = podLevelMemory(pod);
     if (!this.#isPinned(pod) || request.size === 0) return allocated;
@@ -258,19 +262,18 @@ export class MemoryManager implements HintProvider {
     return { kind: 'refused', message, ...(reason === undefined ? {} : { reason }) };
   }
 
-  /** On disk before anyone may act on it: a container that was started must find its memory after a crash. */
-  async #assign(
+  /** The file follows by itself, once for a whole pod; `written` tells when. */
+  #assign(
     source: 'node' | 'pod',
     assignments: MemoryAssignments,
     types: readonly string[],
-  ): Promise<AllocationOutcome> {
+  ): AllocationOutcome {
     const used = usedMemory(this.#unused, assignments);
     if (used.kind === 'unfit') return this.#refused(source, used.problem);
     const { podLevel } = this.#options;
     podLevel?.allocations.inc({ resource_name: 'memory', source });
     for (const type of types) podLevel?.assignments.inc({ resource_name: 'memory', assignment_type: type });
     this.#set(assignments);
-    await this.#written();
     return allocated;
   }
 
@@ -285,10 +288,5 @@ export class MemoryManager implements HintProvider {
     const used = usedMemory(this.#unused, assignments);
     if (used.kind === 'unfit') throw new Error(`${differentMachine}: ${used.problem}`);
     return used.machine;
-  }
-
-  /** A disk that refuses is reported by the store, which tries again; the pod starts all the same. */
-  async #written(): Promise<void> {
-    await this.#file?.written().catch(() => undefined);
   }
 }

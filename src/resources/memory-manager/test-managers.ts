@@ -79,6 +79,7 @@ export async function startMemory(options: TestMemoryOptions) {
     /** The refusal's text, or what each container is bound to. */
     async admit(pod: Pod): Promise<unknown> {
       const refusal = await manager.admit(pod, 'add', signal);
+      await memory.written();
       if (refusal !== undefined) return `${refusal.reason}: ${refusal.message}`;
       const { initContainers = [], containers: apps } = pod.spec;
       return [...initContainers, ...apps].map(({ name }) => memory.memsOf(pod.metadata.uid, name));
