@@ -132,6 +132,13 @@ describe('a file that does not fit is set aside, and the start goes on', () => {
       unfit('pod: p, container: c cpuset: "1-2" overlaps with default cpuset "0-7"'),
       '0-7',
     ],
+    [
+      'two pods have the same CPU',
+      fileOf('0,3-7', { 'p/c': '1', 'q/c': '1-2' }),
+      {},
+      unfit('pod: q cpuset: "1" belongs to another pod, too'),
+      '0-7',
+    ],
     ['the pool is empty', fileOf('', { 'p/c': '0-7' }), {}, unfit('default cpuset cannot be empty'), '0-7'],
     [
       'CPUs are neither shared nor given, as after a crash of the reference',

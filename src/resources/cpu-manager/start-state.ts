@@ -1,6 +1,13 @@
 /** Decides what of an earlier state still holds when the agent starts: all of it, or what still fits. Pure. */
 import { CpuSet } from '../../kube/index.js';
-import { type CpuState, emptyCpuState, exclusiveCpus, withEntry, withPodEntry } from './cpu-state.js';
+import {
+  type CpuState,
+  emptyCpuState,
+  exclusiveCpus,
+  heldByPod,
+  withEntry,
+  withPodEntry,
+} from './cpu-state.js';
 import { freshDefault, type StaticPolicy } from './static-policy.js';
 
 /** Why the state does not fit the machine or the configuration, in the reference's words; undefined if it does. */
@@ -24,6 +31,13 @@ export function stateProblem(policy: StaticPolicy, state: CpuState): string | un
       if (!cpus.intersection(defaultCpuSet).isEmpty)
         return `pod: ${pod}, container: ${container} cpuset: "${cpus}" overlaps with default cpuset "${defaultCpuSet}"`;
     }
+  }
+  let taken = CpuSet.empty;
+  for (const uid of new Set([...state.entries.keys(), ...state.podEntries.keys()])) {
+    const held = heldByPod(state, uid);
+    const twice = held.intersection(taken);
+    if (!twice.isEmpty) return `pod: ${uid} cpuset: "${twice}" belongs to another pod, too`;
+    taken = taken.union(held);
   }
   if (known.equals(expected)) return undefined;
   return `current set of available CPUs "${expected}" doesn't match with CPUs in state "${known}"`;
