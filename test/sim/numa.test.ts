@@ -257,6 +257,37 @@ describe('a file that other kubelets would not start with', () => {
   });
 });
 
+describe('cpuManagerPolicy none after static', () => {
+  it('lets containers that run use all CPUs, once', async () => {
+    const first = await start();
+    first.node.put(asking('a', '3', '2Gi'));
+    await first.node.untilReady('a');
+    await first.crash();
+    const again = { files: first.files, machine: first.machine };
+    const none = { kubelet: { config: { cpuManagerPolicy: 'none' } } };
+    const { node, machine, crash } = await start({ ...again, ...none });
+    node.put(asking('a', '3', '2Gi'));
+    await node.untilReady('a');
+    node.put(asking('b', '3', '2Gi'));
+    await node.untilReady('b');
+    expect(await bound(machine)).toEqual({ 'a/app': '0-7/0', 'b/app': '/1' });
+    expect(node.entries.filter(({ what }) => what === 'cpu.update')).toMatchObject([
+      {
+        message: 'let app use all CPUs: 0-7',
+        because: 'cpuManagerPolicy is none now, and no container has CPUs of its own any more',
+        pod: { name: 'a', namespace: 'default', uid: 'uid-of-a' },
+      },
+    ]);
+    const updates = node.line.calls.filter(({ method }) => method === 'updateContainerResources');
+    expect(updates).toHaveLength(1);
+    await crash();
+    const last = await start({ ...again, ...none });
+    last.node.put(asking('a', '3', '2Gi'));
+    await last.node.untilReady('a');
+    expect(last.node.entries.filter(({ what }) => what === 'cpu.update')).toEqual([]);
+  });
+});
+
 describe('a setting that no start can be made with', () => {
   it.each([
     [

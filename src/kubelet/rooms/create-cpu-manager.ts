@@ -3,6 +3,7 @@ import type { TaskGroup } from '../../async/index.js';
 import { type CriRuntime, newestContainer, type ObservedPodStatus } from '../../cri/index.js';
 import { CpuSet, type Pod, quantityMillis } from '../../kube/index.js';
 import {
+  type BoundToCpus,
   CpuManager,
   CpuManagerConfigError,
   CpuReconciler,
@@ -14,6 +15,7 @@ import {
   readStaticPolicyOptions,
   refuseOptions,
   type StaticPolicy,
+  unbindContainers,
 } from '../../resources/cpu-manager/index.js';
 import type { MachineTopology } from '../../resources/machine-topology/index.js';
 import {
@@ -83,6 +85,9 @@ export async function createCpuManager(
     podLevelMetrics: podLevel ? registry.once(createPodLevelMetrics) : undefined,
     onPoolChanged: () => reconciler.wake(),
   });
+  const update = async (containerId: string, cpus: string): Promise<void> => {
+    await cri.updateContainerResources({ containerId, linux: { cpusetCpus: cpus } });
+  };
   const reconciler = new CpuReconciler({
     clock,
     timeline,
@@ -91,16 +96,25 @@ export async function createCpuManager(
     cpusOf: (uid, name) => manager.cpusOf(uid, name),
     activePods: ports.activePods,
     runningContainers: (uid) => runningContainers(ports.peek(uid)),
-    update: async (containerId, cpus) => {
-      await cri.updateContainerResources({ containerId, linux: { cpusetCpus: cpus } });
-    },
+    update,
   });
   return {
     manager,
     placement: policy === undefined ? undefined : placementOf(manager, reconciler),
     async start(tasks) {
-      await manager.start(() => runningCpus(cri));
+      const { isRecovered } = await manager.start(() => runningCpus(cri));
       if (policy !== undefined) tasks.start('the CPUs of containers', (signal) => reconciler.run(signal));
+      else if (isRecovered) {
+        const options = {
+          clock,
+          timeline,
+          periodMs: config.cpuManagerReconcilePeriod,
+          onlineCpus: async () => CpuSet.of((await ports.topology()).cpus.map(({ id }) => id)),
+          running: () => boundContainers(cri),
+          update,
+        };
+        tasks.start('the CPUs of containers', (signal) => unbindContainers(options, signal));
+      }
     },
     stop: () => manager.stop(),
   };
@@ -166,6 +180,18 @@ async function runningCpus(
     podUid,
     container: name,
     cpus: boundCpus(resources?.cpusetCpus),
+  }));
+}
+
+async function boundContainers(
+  cri: Pick<CriRuntime, 'listContainers' | 'containerStatus'>,
+): Promise<readonly BoundToCpus[]> {
+  const running = await listRunning(cri);
+  return running.map(({ id, podUid, podName, podNamespace, name, resources }) => ({
+    containerId: id,
+    pod: { uid: podUid, name: podName, namespace: podNamespace },
+    name,
+    cpus: resources && (resources.cpusetCpus ?? ''),
   }));
 }
 

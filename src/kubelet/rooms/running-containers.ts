@@ -2,7 +2,11 @@
 import { ContainerState, type CriRuntime, criLabels, type LinuxContainerResources } from '../../cri/index.js';
 
 export interface RunningContainer {
+  readonly id: string;
   readonly podUid: string;
+  /** Empty where a container does not tell. */
+  readonly podName: string;
+  readonly podNamespace: string;
   readonly name: string;
   /** Undefined if the runtime does not tell. */
   readonly resources: LinuxContainerResources | undefined;
@@ -22,7 +26,14 @@ export async function listRunning(
     if (podUid === undefined || name === undefined) continue;
     // A container that has just gone has no resources.
     const answer = await cri.containerStatus({ containerId: id }).catch(() => undefined);
-    running.push({ podUid, name, resources: answer?.status?.resources?.linux });
+    running.push({
+      id,
+      podUid,
+      podName: labels[criLabels.podName] ?? '',
+      podNamespace: labels[criLabels.podNamespace] ?? '',
+      name,
+      resources: answer?.status?.resources?.linux,
+    });
   }
   return running;
 }

@@ -24,7 +24,7 @@ import { exclusiveCpuCount, podCpuCount, podLevelCpuCount } from './exclusive-re
 import type { CpuManagerMetrics } from './metrics.js';
 import { allocatePodCpus, leavesSharedWithoutCpus } from './pod-level-cpus.js';
 import type { RunningCpus } from './start-state.js';
-import type { CpuStateFile } from './state-file.js';
+import type { CpuStateFile, StartedCpuState } from './state-file.js';
 import {
   allocateCpus,
   availableCpus,
@@ -74,17 +74,20 @@ export class CpuManager implements HintProvider {
     this.#recorder = new CpuManagerRecorder(options);
   }
 
-  /** Must be done before any pod is admitted. */
-  async start(running: () => Promise<readonly RunningCpus[]>): Promise<void> {
+  /** Must be done before any pod is admitted. Tells whether an earlier state could not be used. */
+  async start(running: () => Promise<readonly RunningCpus[]>): Promise<Pick<StartedCpuState, 'isRecovered'>> {
     const { policy, file } = this.#options;
+    let isRecovered = false;
     if (file === undefined) {
       if (policy !== undefined) this.#state = { ...emptyCpuState, defaultCpuSet: freshDefault(policy) };
     } else {
-      const { state, isRecovered } = await file.start(running);
-      this.#state = state;
-      if (isRecovered) this.#unproven = new Set(keysOf(state));
+      const started = await file.start(running);
+      this.#state = started.state;
+      isRecovered = started.isRecovered;
+      if (isRecovered) this.#unproven = new Set(keysOf(this.#state));
     }
     this.#recorder.started(this.#state);
+    return { isRecovered };
   }
 
   /** Resolves when everything given out is on disk. Rejects if it cannot be written. */
