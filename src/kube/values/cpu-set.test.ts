@@ -28,6 +28,13 @@ describe('the text of a set', () => {
     ['0-4000000000', 'CPU 4000000000 is beyond any machine'],
     ['65536', 'CPU 65536 is beyond any machine'],
   ])('%j is refused: %s', (text, message) => expect(() => set(text)).toThrow(message));
+
+  it('a long list of the same CPUs is refused at once', () => {
+    const text = Array(20_000).fill('0-65535').join();
+    const startMs = performance.now();
+    expect(() => set(text)).toThrow('the list names the same CPUs too often');
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+  });
 });
 
 it.each([

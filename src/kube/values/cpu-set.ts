@@ -2,6 +2,8 @@
 
 /** No machine has more CPUs. A larger range is a typing mistake and must not fill the memory. */
 const highestCpu = (1 << 16) - 1;
+/** CPUs may be listed twice, but a list that says them over and over must not hold up the agent. */
+const mostListed = 4 * (highestCpu + 1);
 
 /** Immutable. Equal sets have equal texts. */
 export class CpuSet implements Iterable<number> {
@@ -31,6 +33,7 @@ export class CpuSet implements Iterable<number> {
   static parse(text: string): CpuSet {
     if (text === '') return CpuSet.empty;
     const cpus = new Set<number>();
+    let listed = 0;
     for (const part of text.split(',')) {
       const [, from, to = from] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
       if (from === undefined) throw new Error(`"${part}" is neither a CPU number nor a range such as 0-3`);
@@ -38,6 +41,8 @@ export class CpuSet implements Iterable<number> {
       const last = Number(to);
       if (first > last) throw new Error(`invalid range "${part}" (${first} > ${last})`);
       if (last > highestCpu) throw new Error(beyond(last));
+      listed += last - first + 1;
+      if (listed > mostListed) throw new Error('the list names the same CPUs too often');
       for (let cpu = first; cpu <= last; cpu++) cpus.add(cpu);
     }
     return CpuSet.of(cpus);
