@@ -80,7 +80,7 @@ describe('the gate table', () => {
       'ALPHA',
       false,
       false,
-      'CPUManagerPolicyAlphaOptions CRIListStreaming CSIVolumeHealth ContainerStopSignals EventedPLEG ImageVolumeWithDigest InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KubeletInUserNamespace MemoryQoS PodAndContainerStatsFromCRI PodLevelResourceManagers PodLogsQuerySplitStreams PodsAPI QOSReserved ReduceDefaultCrashLoopBackOffDecay RuntimeClassInImageCriApi TaintTolerationComparisonOperators TopologyManagerPolicyAlphaOptions UserNamespacesHostNetworkSupport',
+      'CPUManagerPolicyAlphaOptions CRIListStreaming CSIVolumeHealth ContainerStopSignals EventedPLEG ImageVolumeWithDigest InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KubeletAllocatedPodsEndpoint KubeletInUserNamespace MemoryQoS PodAndContainerStatsFromCRI PodLevelResourceManagers PodLogsQuerySplitStreams PodsAPI QOSReserved ReduceDefaultCrashLoopBackOffDecay RuntimeClassInImageCriApi TaintTolerationComparisonOperators TopologyManagerPolicyAlphaOptions UserNamespacesHostNetworkSupport',
     ],
     ['DEPRECATED', true, true, 'DisableNodeKubeProxyVersion'],
     ['DEPRECATED', true, false, 'DisableCPUQuotaWithExclusiveCPUs KubeletPodResourcesListUseActivePods'],

@@ -157,6 +157,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'InPlacePodVerticalScalingExclusiveCPUs',
   'InPlacePodVerticalScalingExclusiveMemory',
   'InPlacePodVerticalScalingInitContainers',
+  'KubeletAllocatedPodsEndpoint',
   'KubeletEnsureSecretPulledImages',
   'KubeletInUserNamespace',
   'KubeletRegistrationGetOnExistsOnly',

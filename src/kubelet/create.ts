@@ -423,6 +423,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       queue.stop();
     },
     pods: () => podsWithStatuses(pods.list(), statuses),
+    allocatedPods: activePods,
     status: (uid) => statuses.get(uid),
     onStatus: (listener) => statuses.onChange(({ uid, status }) => listener({ uid, status })),
     onPods: (listener) => pods.onChange(listener),

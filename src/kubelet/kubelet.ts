@@ -24,6 +24,8 @@ export interface Kubelet {
   stop(): Promise<void>;
   /** The configured pods with their current statuses. */
   pods(): Pod[];
+  /** The active pods as if they asked for what they were given. */
+  allocatedPods(): readonly Pod[];
   status(uid: string): PodStatus | undefined;
   /** Calls back with each change of a pod's status; returns how to stop that. */
   onStatus(listener: (change: { readonly uid: string; readonly status: PodStatus }) => void): () => void;

@@ -56,7 +56,7 @@ export type Route =
       readonly produces: string;
       readonly handle: RouteHandler;
     }
-  /** Owns everything below its path, and serves paths whose segments match one of the templates. */
+  /** Owns everything below its path, and serves paths whose segments match one of the templates; an empty one is the path itself. */
   | {
       readonly kind: 'template';
       readonly path: string;
@@ -178,7 +178,7 @@ function longestMatch(routes: readonly Route[], wanted: string): Route | undefin
 }
 
 function templateValues(templates: readonly (readonly string[])[], below: string): PathValues | undefined {
-  const segments = withoutTrailingSlash(below).split('/');
+  const segments = below === '' ? [] : withoutTrailingSlash(below).split('/');
   const names = templates.find(({ length }) => length === segments.length);
   if (names === undefined) return undefined;
   return Object.fromEntries(names.map((name, at) => [name, decodeURIComponent(segments[at] ?? '')]));

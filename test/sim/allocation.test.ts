@@ -106,6 +106,8 @@ describe('a resize', () => {
     );
     expect(text).toContain('end or shrink pods that hold cpu, or ask for less');
     expect(given(node, 'a')).toBe('1');
+    const allocated = node.kubelet.allocatedPods().find(({ metadata }) => metadata.name === 'a');
+    expect(allocated?.spec.containers[0]?.resources?.requests?.cpu).toBe('1');
     node.put(asking('a', '4', { generation: 3 }));
     await node.until('it is told anew', () => node.events('a', 'ResizeDeferred').length === 2);
     await node.until('for the new spec', () => pending(node, 'a')?.observedGeneration === 3);

@@ -18,6 +18,7 @@ const verbs: ReadonlyMap<string, string> = new Map([
 const subresourceTable: readonly (readonly [path: string, subresources: readonly string[]])[] = [
   ['/pods', ['pods', 'proxy']],
   ['/runningpods', ['pods', 'proxy']],
+  ['/allocatedPods', ['pods', 'proxy']],
   ['/healthz', ['healthz', 'proxy']],
   ['/configz', ['configz', 'proxy']],
   ['/flagz', ['configz']],

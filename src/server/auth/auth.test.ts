@@ -17,6 +17,8 @@ describe('the attributes of a request', () => {
     ['GET /pods', 'get', 'pods proxy'],
     ['GET /pods/', 'get', 'pods proxy'],
     ['GET /runningpods/', 'get', 'pods proxy'],
+    ['GET /allocatedPods', 'get', 'pods proxy'],
+    ['GET /allocatedPods/a/b', 'get', 'pods proxy'],
     ['GET /podsfoo', 'get', 'proxy'],
     ['GET /healthz', 'get', 'healthz proxy'],
     ['GET /healthz/ping', 'get', 'healthz proxy'],

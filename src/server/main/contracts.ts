@@ -10,7 +10,10 @@ import type { ListenOptions } from '../listen.js';
 import type { ServingKeyPair } from '../tls/secure-serving.js';
 
 /** A `Kubelet` with statistics and a runtime that can make checkpoints. */
-export interface MainKubelet extends ServerKubelet, ApiKubelet, Pick<Kubelet, 'describeNode'> {
+export interface MainKubelet
+  extends ServerKubelet,
+    ApiKubelet,
+    Pick<Kubelet, 'describeNode' | 'allocatedPods'> {
   readonly nodeName: string;
   readonly whatIf: WhatIf;
   /** Receives the metrics of the requests to this port. */

@@ -13,7 +13,7 @@ const buckets = new Set(
   ),
 );
 /** Counted by name only where they are served. */
-const debugBuckets = new Set('configz checkpoint debug flagz statusz'.split(' '));
+const debugBuckets = new Set('allocatedPods configz checkpoint debug flagz statusz'.split(' '));
 const longRunning = new Set(['exec', 'attach', 'debug']);
 
 export interface RequestLabels {

@@ -12,6 +12,7 @@ import { nodeLogsRoute } from '../node-logs/index.js';
 import { podsRoute } from '../pods.js';
 import type { Route } from '../routes.js';
 import { whatIfRoutes } from '../what-if.js';
+import { allocatedPodsRoute } from './allocated-pods.js';
 import { checkpointRoute } from './checkpoint.js';
 import type { KubeletApiOptions, MainKubelet } from './contracts.js';
 import { configzRoute, profilesRoute, verbosityRoute } from './debug.js';
@@ -60,6 +61,7 @@ function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions): Rout
       translateStreams: gates.enabled('ExtendWebSocketsToKubelet'),
       metrics: createStreamMetrics(kubelet.registry),
     }),
+    ...(gates.enabled('KubeletAllocatedPodsEndpoint') ? [allocatedPodsRoute(kubelet)] : []),
     configzRoute(options.publishedConfig ?? config),
     ...(gates.enabled('ComponentFlagz') ? [flagzRoute(zpages)] : []),
     ...(gates.enabled('ComponentStatusz') ? [statuszRoute(zpages)] : []),

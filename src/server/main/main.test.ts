@@ -231,6 +231,31 @@ describe('routes', () => {
     expect(reply.status).toBe(status);
   });
 
+  const given = /^\{"kind":"Pod","apiVersion":"v1","metadata":\{"name":"web".*"status":\{\}\}\n$/;
+  it.each<[target: string, status: number, body: RegExp]>([
+    [
+      'GET /allocatedPods',
+      200,
+      /^\{"kind":"PodList",.*"items":\[\{"metadata":\{"name":"web".*"status":\{\}\}\]\}\n$/,
+    ],
+    ['GET /allocatedPods/', 200, /^\{"kind":"PodList"/],
+    ['GET /allocatedPods/default/web', 200, given],
+    ['GET /allocatedPods/default/web/uid-1', 200, given],
+    ['GET /allocatedPods/default/web/uid-2', 404, /^pod not found$/],
+    ['GET /allocatedPods/other/web', 404, /^pod not found$/],
+    ['GET /allocatedPods/default', 404, /^404: Page Not Found$/],
+    ['POST /allocatedPods', 405, /^405: Method Not Allowed$/],
+  ])('%s with its gate is %i', async (target, status, body) => {
+    const gates = { KubeletAllocatedPodsEndpoint: true };
+    const reply = await call(await main({ gates }), target, { as: alice });
+    expect(reply.body).toMatch(body);
+    expect(reply.status).toBe(status);
+  });
+
+  it('GET /allocatedPods without its gate is not there', async () => {
+    expect((await call(await main(), 'GET /allocatedPods', { as: alice })).status).toBe(404);
+  });
+
   it('POST /stats/summary with an invalid type', async () => {
     const headers = { 'Content-Type': 'invalid/content/type' };
     const reply = await call(await main(), 'POST /stats/summary', { as: alice, headers });

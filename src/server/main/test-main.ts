@@ -102,6 +102,7 @@ export async function startMain(test: MainTestOptions = {}): Promise<MainServer>
       shutdown: () => ({ off: 'no logind', delaySeconds: 0, groups: [] }),
       config: async () => undefined,
     },
+    allocatedPods: () => base.pods(),
     describeNode: () => Promise.reject(new Error('no node')),
     registry,
     metricsText: () => registry.text(),
