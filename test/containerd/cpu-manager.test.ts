@@ -114,7 +114,10 @@ it('CPUs of a pod that is gone are shared again', async () => {
   expect(state()).toEqual({ policyName: 'static', defaultCpuSet: String(online) });
 });
 
-it('a policy that changes needs no hand: the old file is set aside', async () => {
+it('a policy that changes needs no hand: the old file is set aside, and containers that run may use all CPUs', async () => {
+  await run('bound', { requests: one, limits: one });
+  expect(CpuSet.parse(await cpusOf('bound')).size).toBe(1);
+  const running = await node.running('bound');
   await node.kill('SIGKILL');
   policy = 'none';
   node.log = '';
@@ -124,6 +127,9 @@ it('a policy that changes needs no hand: the old file is set aside', async () =>
     'configured policy \\"none\\" differs from state checkpoint policy \\"static\\"',
   );
   expect(state()).toEqual({ policyName: 'none', defaultCpuSet: '' });
+  for (const name of ['bound', 'shared'])
+    await eventually(`${name} is free`, async () => (await cpusOf(name)) === String(online));
+  expect(await node.running('bound')).toEqual(running);
 });
 
 it('a setting that is wrong ends the start, with the field named', async () => {
