@@ -321,7 +321,7 @@ async function startHealthServer() {
   );
   const port = await freePort();
   await new Promise<void>((resolve, reject) =>
-    server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error) =>
+    server.bindAsync(`0.0.0.0:${port}`, ServerCredentials.createInsecure(), (error) =>
       error === null ? resolve() : reject(error),
     ),
   );

@@ -90,16 +90,18 @@ describe('an emptyDir', () => {
     await on.removeWholly('sub');
   });
 
-  it('in huge pages must be clear about their size', async () => {
-    const requests = { 'hugepages-2Mi': '2Mi', 'hugepages-1Gi': '1Gi', memory: '16Mi', cpu: '10m' };
+  it('in huge pages is not mounted where the node has none: the pod is refused', async () => {
+    const requests = { 'hugepages-2Mi': '2Mi', memory: '16Mi', cpu: '10m' };
     const pod = podWithVolumes('huge', [{ name: 'h', emptyDir: { medium: 'HugePages' } }], {
       volumeMounts: at('h'),
       resources: { requests, limits: requests },
     });
-    await failsToMount(
-      pod,
-      /^MountVolume\.SetUp failed for volume "h" : medium: HugePages can't be used if container requests multiple huge page sizes$/,
-    );
+    await on.node.apply('huge.yaml', pod);
+    await eventually('it is refused', async () => (await on.node.status('huge'))?.phase === 'Failed', 30_000);
+    const { reason, message } = (await on.node.status('huge')) ?? {};
+    expect(`${reason}: ${message}`).toMatch(/hugepages-2Mi/);
+    expect(await on.events('huge', 'FailedMount')).toEqual([]);
+    await on.removeWholly('huge');
   });
 
   it.each([
