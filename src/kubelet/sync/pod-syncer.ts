@@ -164,7 +164,10 @@ export class KubeletPodSyncer implements PodSyncer {
     probes?.add(pod);
 
     // After a crash, what runs must be known to have been admitted.
-    await this.#options.allocation?.recorded(uid);
+    await this.#options.allocation?.recorded(uid).catch((error: unknown) => {
+      this.#warn(pod, 'Failed', errorText(error));
+      throw error;
+    });
     const withIps = status.podIPs === undefined ? observed : withPodIps(observed, status);
     const result = await runtime.syncPod(pod, withIps, {
       restartingAllContainers: hasTrueCondition(status.conditions, 'AllContainersRestarting'),

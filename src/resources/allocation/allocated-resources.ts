@@ -156,7 +156,10 @@ export class AllocatedResources {
     try {
       await this.#file?.written();
     } catch (error) {
-      throw new Error(`could not record allocated resources: ${errorText(error)}`, { cause: error });
+      const where = join(this.#options.checkpoint?.rootDir ?? '', allocatedPodsName);
+      throw new Error(`could not record allocated resources in ${where}: ${errorText(error)}`, {
+        cause: error,
+      });
     }
   }
 
