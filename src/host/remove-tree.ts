@@ -126,7 +126,12 @@ async function removeDirectory(
 ): Promise<void> {
   const { files } = removal.host;
   const way = `${directory.procPath}/${name}`;
-  const child = await directory.child(name);
+  const child = await directory.child(name).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  // Somebody else removes the same tree.
+  if (child === undefined) return;
   try {
     if ((await child.mountId()) !== removal.mountId) throw mountInTheWay(`${path}/${name}`);
     if (depth === depthLimit) {
