@@ -160,6 +160,8 @@ export interface ContainerConfigRequest {
   readonly imageVolumes?: ReadonlyMap<string, EnsuredImage>;
   /** The handler of the pod's runtime class; empty for the runtime's default. */
   readonly runtimeHandler?: string;
+  /** What the node's resource managers add. */
+  readonly additions?: ContainerAdditions;
 }
 
 /** What only a container's config knows about its mounts. */
@@ -191,6 +193,11 @@ export interface LifecycleHooks {
 
 /** The node's resource managers around a container: pin it before it runs, release it afterwards. */
 export interface InternalLifecycle {
+  /**
+   * What the node's resource managers add to the container's config, asked before the config is made. A rejection
+   * leaves the container waiting with `CreateContainerConfigError`.
+   */
+  additions?(pod: Pod, container: AnyContainer, signal?: AbortSignal): Promise<ContainerAdditions>;
   /** Adds the container's assigned resources to its config. */
   preCreate(pod: Pod, container: AnyContainer, config: Init<ContainerConfig>): Promise<Init<ContainerConfig>>;
   preStart(pod: Pod, container: AnyContainer, containerId: string): Promise<void>;
@@ -204,10 +211,40 @@ export interface ContainerPlaces {
   readonly mems?: string;
 }
 
+/** What devices bring into a container. All of it comes from plugins: who makes it checks and bounds it. */
+export interface ContainerAdditions {
+  /** Come before the container's own variables, which win. */
+  readonly envs?: readonly { readonly name: string; readonly value: string }[];
+  readonly mounts?: readonly AddedMount[];
+  readonly devices?: readonly AddedDevice[];
+  /** The agent's own annotations win. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Fully qualified names, for example `vendor.com/class=name`; the runtime resolves them. */
+  readonly cdiDevices?: readonly string[];
+}
+
+export interface AddedMount {
+  readonly containerPath: string;
+  readonly hostPath: string;
+  readonly readOnly: boolean;
+}
+
+export interface AddedDevice {
+  readonly containerPath: string;
+  readonly hostPath: string;
+  /** Some of `r`, `w` and `m`. */
+  readonly permissions: string;
+}
+
 /** One of the node's resource managers, as it sees the life of a container. */
 export interface ContainerPlacement {
-  /** Asked before the container is created; resolves when a crash cannot give its places to another one. */
-  places(pod: Pod, container: AnyContainer): Promise<ContainerPlaces>;
+  /** See `InternalLifecycle.additions`. */
+  additions?(pod: Pod, container: AnyContainer, signal?: AbortSignal): Promise<ContainerAdditions>;
+  /**
+   * Asked before the container is created; resolves when a crash cannot give its places to another one. Absent: the
+   * container may run everywhere.
+   */
+  places?(pod: Pod, container: AnyContainer): Promise<ContainerPlaces>;
   /** The container exists with these places, and does not run yet. */
   created?(pod: Pod, container: AnyContainer, containerId: string, places: ContainerPlaces): void;
   /** May be called more than once for the same container. */

@@ -17,6 +17,8 @@ export interface ContainerRequest {
   readonly restartCount: number;
   readonly image: EnsuredImage;
   readonly environment: ReadonlyMap<string, EnvValue>;
+  /** What `$(NAME)` in commands and arguments refers to; absent: the environment. */
+  readonly expandable?: ReadonlyMap<string, EnvValue>;
   readonly imageUser: ImageUser;
   readonly volumeGroups: readonly number[];
   readonly hasExclusiveCpus: boolean;
@@ -52,10 +54,10 @@ export function containerConfig(request: ContainerRequest): Init<ContainerConfig
 
 function expandAll(
   texts: readonly string[] | undefined,
-  { pod, container, environment }: ContainerRequest,
+  { pod, container, environment, expandable = environment }: ContainerRequest,
 ): string[] {
   const lookup = (name: string): string | undefined => {
-    const value = environment.get(name);
+    const value = expandable.get(name);
     if (value === undefined || typeof value === 'string') return value;
     throw new Error(
       `pod "${formatPod(pod)}", container ${container.name}: command and args cannot contain $(${name}), as its value is not UTF-8 text; let the process read the variable itself`,

@@ -3,6 +3,7 @@ import type { ContainerConfig, Init, PodSandboxConfig } from '../../cri/index.js
 import { NamespaceMode } from '../../cri/index.js';
 import { isHostNetwork, type Pod } from '../../kube/index.js';
 import type { ContainerConfigRequest, PodConfigs } from '../contracts.js';
+import { addedMounts, withAdditions } from './additions.js';
 import { containerAnnotations, containerLabels, sandboxAnnotations, sandboxLabels } from './labels.js';
 import {
   boundedSandboxResources,
@@ -30,7 +31,7 @@ export const filelessPodConfigs: PodConfigs = {
       },
     };
   },
-  async container({ pod, container, restartCount, image }: ContainerConfigRequest) {
+  async container({ pod, container, restartCount, image, additions }: ContainerConfigRequest) {
     const config: Init<ContainerConfig> = {
       metadata: { name: container.name, attempt: restartCount },
       image: { image: image.ref, userSpecifiedImage: container.image ?? '' },
@@ -39,7 +40,9 @@ export const filelessPodConfigs: PodConfigs = {
       labels: containerLabels(pod, container),
       annotations: containerAnnotations(pod, container, restartCount),
     };
-    return { config, cleanup: async () => {} };
+    const mounts = [...addedMounts(additions)];
+    const given = withAdditions(mounts.length === 0 ? config : { ...config, mounts }, additions);
+    return { config: given, cleanup: async () => {} };
   },
   containerResources: (pod, container) => containerResources(pod, container, machineless),
   podResources: (pod, bounds) => ({

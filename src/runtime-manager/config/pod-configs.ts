@@ -19,6 +19,7 @@ import type {
 } from '../contracts.js';
 import { imageUserOf } from '../start/image-user.js';
 import { type UserNamespaceMapping, usersUnsupported } from '../userns/index.js';
+import { addedMounts, expandableEnvironment, withAdditions } from './additions.js';
 import { containerConfig } from './container.js';
 import { composeDns } from './dns.js';
 import { type EnvSources, fetchEnvironmentInputs } from './env-inputs.js';
@@ -108,7 +109,7 @@ export class FilePodConfigs implements PodConfigs {
     config: Init<ContainerConfig>;
     cleanup: () => Promise<void>;
   }> {
-    const { pod, container, podIps } = request;
+    const { pod, container, podIps, additions } = request;
     const { volumeGroups, hasExclusiveCpus } = this.#options;
     const settings = this.#options.settings();
     rejectUnsupportedPod(pod);
@@ -116,8 +117,9 @@ export class FilePodConfigs implements PodConfigs {
     const users = await this.#users(pod);
     const inputs = await fetchEnvironmentInputs(pod, container, this.#options.env);
     const environment = computeEnvironment({ pod, container, podIps, settings, inputs });
+    const expandable = expandableEnvironment(environment, additions);
     const volumeMounts = await this.#options.volumes.mounts(pod, container, {
-      subPath: (mount) => expandedSubPath(mount, environment),
+      subPath: (mount) => expandedSubPath(mount, expandable),
       imageOf: (volumeName) => request.imageVolumes?.get(volumeName)?.ref,
       runtimeHandler: request.runtimeHandler ?? '',
     });
@@ -129,6 +131,7 @@ export class FilePodConfigs implements PodConfigs {
       restartCount: request.restartCount,
       image: request.image,
       environment,
+      expandable,
       imageUser,
       volumeGroups: volumeGroups?.(pod) ?? [],
       hasExclusiveCpus: hasExclusiveCpus?.(pod, container) ?? false,
@@ -141,6 +144,7 @@ export class FilePodConfigs implements PodConfigs {
       `container ${container.name}`,
     );
     const mounts = [
+      ...addedMounts(additions),
       ...volumeMounts,
       ...(await this.#mountHostsFile(pod, container, podIps, settings)),
       ...this.#mountTerminationLog(pod, container, settings),
@@ -156,7 +160,7 @@ export class FilePodConfigs implements PodConfigs {
       data: { variables: environment.size, mounts: mounts.length, volumeMounts: volumeMounts.length },
     });
     // Every file made here lives as long as its pod, so there is nothing to clean up.
-    return { config: { ...config, mounts }, cleanup: async () => {} };
+    return { config: { ...withAdditions(config, additions), mounts }, cleanup: async () => {} };
   }
 
   containerResources(pod: Pod, container: AnyContainer): Init<LinuxContainerResources> {

@@ -35,3 +35,17 @@ it('a container that may run everywhere keeps its config', async () => {
   expect(await hooks.preCreate(pod, container!, config)).toBe(config);
   await hooks.preStart(pod, container!, 'id');
 });
+
+it('additions of several managers come together; a failing one fails the container', async () => {
+  const hooks = placedBy([
+    { additions: async () => ({ cdiDevices: ['v.com/c=1'] }) },
+    { places: async () => ({}) },
+    { additions: async (_, { name }) => ({ envs: [{ name: 'OF', value: name }] }) },
+  ]);
+  expect(await hooks.additions?.(pod, container!)).toMatchObject({
+    cdiDevices: ['v.com/c=1'],
+    envs: [{ name: 'OF', value: container!.name }],
+  });
+  const failing = placedBy([{ additions: () => Promise.reject(new Error('no devices')) }]);
+  await expect(failing.additions?.(pod, container!)).rejects.toThrow('no devices');
+});

@@ -1,5 +1,6 @@
-/** Binds containers to the CPUs and the memory that the node's resource managers chose for them. */
+/** Gives containers what the node's resource managers chose for them: CPUs, memory, devices. */
 import type { ContainerConfig, Init } from '../../cri/index.js';
+import { mergeAdditions } from '../config/additions.js';
 import type { ContainerPlacement, ContainerPlaces, InternalLifecycle } from '../contracts.js';
 
 /** Places of containers that are about to be created, by pod and name: a container is created once at a time. */
@@ -8,8 +9,17 @@ const mostWaiting = 10_000;
 export function placedBy(placements: readonly ContainerPlacement[]): InternalLifecycle {
   const waiting = new Map<string, readonly ContainerPlaces[]>();
   return {
+    async additions(pod, container, signal) {
+      return mergeAdditions(
+        await Promise.all(
+          placements.map(async (placement) => (await placement.additions?.(pod, container, signal)) ?? {}),
+        ),
+      );
+    },
     async preCreate(pod, container, config) {
-      const places = await Promise.all(placements.map((placement) => placement.places(pod, container)));
+      const places = await Promise.all(
+        placements.map(async (placement) => (await placement.places?.(pod, container)) ?? {}),
+      );
       const key = `${pod.metadata.uid}/${container.name}`;
       waiting.delete(key);
       waiting.set(key, places);

@@ -81,6 +81,20 @@ describe('starting a container', () => {
       'configmap "x" not found',
     ],
     [
+      'no devices',
+      {
+        options: {
+          internals: {
+            ...internals('preCreate'),
+            additions: () => Promise.reject(new Error('endpoint has been stopped')),
+          },
+        },
+      },
+      'Warning Failed Error: endpoint has been stopped',
+      'CreateContainerConfigError',
+      'endpoint has been stopped',
+    ],
+    [
       'pre-create hook',
       { options: { internals: internals('preCreate'), configs: configs(built) } },
       'Warning Failed Internal PreCreateContainer hook failed: no cpus',

@@ -102,6 +102,7 @@ async function buildConfig(
   );
   const built = await failAs(ports, start, 'CreateContainerConfigError', async () => {
     const targetContainerId = findTarget(start);
+    const additions = await ports.internals?.additions?.(pod, container, start.signal);
     return ports.configs.container({
       pod,
       container,
@@ -111,6 +112,7 @@ async function buildConfig(
       imageVolumes,
       runtimeHandler,
       ...(targetContainerId === undefined ? {} : { targetContainerId }),
+      ...(additions === undefined ? {} : { additions }),
     });
   });
   const { internals } = ports;
