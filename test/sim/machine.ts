@@ -62,6 +62,16 @@ export class Machine extends SimRuntime {
       .filter((sandbox) => podName === undefined || sandbox.podName === podName);
   }
 
+  /** The running containers that were given a path of the machine. */
+  usersOf(path: string): string[] {
+    return [...this.store.containers.values()]
+      .filter(
+        ({ state, config }) =>
+          state.kind === 'running' && config.mounts.some(({ hostPath }) => hostPath === path),
+      )
+      .map(({ sandbox, config }) => `${sandbox.config.metadata?.name}/${config.metadata?.name}`);
+  }
+
   /** Notes containers that run twice and pods with two sandboxes, neither of which may ever be. */
   checkNothingTwice(): void {
     const seen = new Set<string>();

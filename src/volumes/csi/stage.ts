@@ -107,7 +107,11 @@ export async function unstageVolume(
   const target = join(directory, stagedMount);
   await refuseWhileReferenced(host, target);
   const data = await readVolData(host, directory);
-  if (data === undefined) return;
+  if (data === undefined) {
+    // A driver that does not stage leaves an empty directory.
+    await removeMountDirectory(host, directory, stagedMount, mounted(host));
+    return;
+  }
   const { driverName, volumeHandle } = data;
   try {
     const driver = csiStep(client, driverName);
