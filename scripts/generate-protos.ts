@@ -12,7 +12,9 @@ const protos: readonly ProtoEntry[] = [
   { proto: 'src/cri/cri.proto' },
   { proto: 'src/cri/containerd-events.proto' },
   { proto: 'src/plugins/registration.proto' },
-  { proto: 'src/volumes/csi/csi.proto' },
+  { proto: 'src/volumes/csi/csi.proto', importedAs: 'csi.proto' },
+  // What a storage driver serves beside: only the driver of the tests has it.
+  { proto: 'test/env/csi-driver/controller.proto' },
   // What the generator's own test reads: every feature once.
   { proto: 'scripts/proto/every-feature.proto' },
 ];

@@ -1,89 +1,103 @@
 /**
- * A CSI driver of one machine: volumes are directories, staged and published by bind mounts. It serves real sockets, notes
- * every call, and misbehaves on demand.
+ * A CSI driver of one machine: its volumes are plain directories, or file systems and devices in image files. It serves
+ * real sockets, notes every call, and misbehaves on demand.
  */
-import { mkdir, rmdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { type GrpcCodeName, GrpcError, type GrpcServer, serveGrpc } from '../../src/grpc/index.js';
-import { linuxHost, mountAt } from '../../src/host/index.js';
+import { type GrpcServer, serveGrpc } from '../../src/grpc/index.js';
 import { Registration, type RegistrationStatus } from '../../src/plugins/gen/registration.js';
+import { Identity, Node } from '../../src/volumes/csi/gen/csi.js';
 import {
-  Identity,
-  Node,
-  type NodeGetVolumeStatsRequest,
-  type NodePublishVolumeRequest,
-  NodeServiceCapability_RPC_Type,
-  type NodeStageVolumeRequest,
-  type NodeUnpublishVolumeRequest,
-  type NodeUnstageVolumeRequest,
-  VolumeUsage_Unit,
-} from '../../src/volumes/csi/gen/csi.js';
+  type CsiCall,
+  CsiCalls,
+  type CsiFault,
+  type CsiJournal,
+  type CsiMethod,
+} from './csi-driver/calls.js';
+import { directoryNodeService, directoryOf } from './csi-driver/directory-node.js';
+import { Controller } from './csi-driver/gen/controller.js';
+import { identityService } from './csi-driver/identity-service.js';
+import { loopControllerService } from './csi-driver/loop-controller.js';
+import { loopNodeService } from './csi-driver/loop-node.js';
+import { type NodeCapabilityName, type NodeIdentity, nodeIdentityCalls } from './csi-driver/node-identity.js';
+import { LoopVolumes } from './csi-driver/volumes.js';
 
-export type CsiMethod = keyof typeof Node;
-
-export interface CsiFault {
-  readonly method: CsiMethod;
-  /** How many calls it hits. Default: all from now on. */
-  readonly times?: number;
-  /** What the call fails with; without a code it hangs until the caller gives up. */
-  readonly code?: GrpcCodeName;
-  /** Whether the work is done all the same. */
-  readonly doesWork?: boolean;
-}
-
-export interface CsiCall {
-  readonly method: CsiMethod;
-  readonly request: object;
-  /** The outcome: `OK`, or the code. Undefined while it is under way. */
-  code: string | undefined;
-}
+export type { CsiCall, CsiFault, CsiMethod } from './csi-driver/calls.js';
 
 export interface TestCsiDriverOptions {
   /** The kubelet's root directory. */
   readonly rootDir: string;
   /** Where the volumes' content is. */
   readonly dataDir: string;
+  /**
+   * `directories`: every volume is there as soon as it is named. `loop`: volumes are made by the Controller service or by
+   * `create`, are real file systems or devices, and can be expanded. Default: directories.
+   */
+  readonly storage?: 'directories' | 'loop';
+  /** Whether a volume of `loop` must be attached by the Controller service before it is staged. Default: no. */
+  readonly attaches?: boolean;
   readonly name?: string;
   readonly nodeId?: string;
   readonly maxVolumes?: number;
   readonly topology?: Readonly<Record<string, string>>;
-  readonly capabilities?: readonly (keyof typeof NodeServiceCapability_RPC_Type)[];
+  readonly capabilities?: readonly NodeCapabilityName[];
   readonly versions?: readonly string[];
   /** Below plugins_registry. Default: `<name>-reg.sock`. */
   readonly registrationSocket?: string;
+  /** Where calls are noted and faults come from, for a driver in a process of its own. Default: only in memory. */
+  readonly journal?: CsiJournal;
 }
 
+export const defaultDriverName = 'test.csi.example.com';
+
+/** Where the driver serves its volumes. */
+export function csiEndpoint(rootDir: string, name: string): string {
+  return path.join(rootDir, 'plugins', name, 'csi.sock');
+}
+
+const defaultCapabilities = {
+  directories: ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_STATS'],
+  loop: ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_STATS', 'EXPAND_VOLUME'],
+} as const;
+
 export class TestCsiDriver {
-  readonly calls: CsiCall[] = [];
+  readonly name: string;
   readonly told: RegistrationStatus[] = [];
-  readonly #faults: { fault: CsiFault; left: number }[] = [];
-  readonly #host = linuxHost();
-  readonly #options: Required<TestCsiDriverOptions>;
+  /** What it says about its node; a test may change it. */
+  readonly identity: NodeIdentity;
+  /** The volumes of a driver on loop devices. */
+  readonly volumes: LoopVolumes;
+  readonly #options: TestCsiDriverOptions;
+  readonly #calls: CsiCalls;
   #service: GrpcServer | undefined;
   #registration: GrpcServer | undefined;
-  nodeId: string;
 
   constructor(options: TestCsiDriverOptions) {
-    const { name = 'test.csi.example.com' } = options;
-    this.#options = {
-      name,
-      nodeId: 'node-1',
-      maxVolumes: 0,
-      topology: {},
-      capabilities: ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_STATS'],
-      versions: ['1.0.0'],
-      registrationSocket: `${name}-reg.sock`,
-      ...options,
+    this.#options = options;
+    this.name = options.name ?? defaultDriverName;
+    this.identity = {
+      nodeId: options.nodeId ?? 'node-1',
+      maxVolumes: options.maxVolumes ?? 0,
+      topology: options.topology ?? {},
+      capabilities: options.capabilities ?? defaultCapabilities[options.storage ?? 'directories'],
     };
-    this.nodeId = this.#options.nodeId;
+    this.volumes = new LoopVolumes(options.dataDir);
+    this.#calls = new CsiCalls(options.journal);
   }
 
-  get name(): string {
-    return this.#options.name;
+  get calls(): CsiCall[] {
+    return this.#calls.calls;
+  }
+
+  get nodeId(): string {
+    return this.identity.nodeId;
+  }
+
+  set nodeId(nodeId: string) {
+    this.identity.nodeId = nodeId;
   }
 
   get endpoint(): string {
-    return path.join(this.#options.rootDir, 'plugins', this.name, 'csi.sock');
+    return csiEndpoint(this.#options.rootDir, this.name);
   }
 
   /** Serves both sockets. */
@@ -93,24 +107,29 @@ export class TestCsiDriver {
   }
 
   async serve(): Promise<void> {
+    const isLoop = this.#options.storage === 'loop';
     const services = [
-      { methods: Identity, implementation: this.#identity() },
-      { methods: Node, implementation: this.#node() },
+      { methods: Identity, implementation: identityService(this.name, isLoop) },
+      { methods: Node, implementation: this.#calls.observed(this.#node()) },
     ];
-    this.#service = await serveGrpc(services, { socketPath: this.endpoint });
+    const controller = { methods: Controller, implementation: this.#calls.observed(this.#controller()) };
+    this.#service = await serveGrpc(isLoop ? [...services, controller] : services, {
+      socketPath: this.endpoint,
+    });
   }
 
   async register(): Promise<void> {
-    const { rootDir, registrationSocket } = this.#options;
+    const { rootDir, registrationSocket = `${this.name}-reg.sock`, versions = ['1.0.0'] } = this.#options;
     const implementation = {
       getInfo: async () => ({
         type: 'CSIPlugin',
         name: this.name,
         endpoint: this.endpoint,
-        supportedVersions: [...this.#options.versions],
+        supportedVersions: [...versions],
       }),
       notifyRegistrationStatus: async (status: RegistrationStatus) => {
         this.told.push(status);
+        this.#calls.told(status.pluginRegistered, status.error);
         return {};
       },
     };
@@ -132,20 +151,16 @@ export class TestCsiDriver {
   }
 
   fail(fault: CsiFault): void {
-    this.#faults.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY });
+    this.#calls.fail(fault);
   }
 
   mend(): void {
-    this.#faults.length = 0;
+    this.#calls.mend();
   }
 
   /** The calls of these methods in order; without names all but questions for capabilities. */
   log(...methods: readonly CsiMethod[]): string[] {
-    return this.calls
-      .filter(({ method }) =>
-        methods.length === 0 ? method !== 'nodeGetCapabilities' : methods.includes(method),
-      )
-      .map(({ method, code }) => (code === 'OK' ? method : `${method} ${code}`));
+    return callNames(this.calls, methods);
   }
 
   requests<T extends object>(method: CsiMethod): T[] {
@@ -153,126 +168,45 @@ export class TestCsiDriver {
     return this.calls.filter((call) => call.method === method).map(({ request }) => request as T);
   }
 
-  /** Where a volume's content is. */
-  async content(volumeId: string): Promise<string> {
-    const dir = path.join(this.#options.dataDir, volumeId);
-    await mkdir(dir, { recursive: true });
-    return dir;
+  /** Where a volume's content is, in a driver on directories. */
+  content(volumeId: string): Promise<string> {
+    return directoryOf(this.#options.dataDir, volumeId);
   }
 
-  #identity(): object {
-    return {
-      getPluginInfo: async () => ({ name: this.name, vendorVersion: '1' }),
-      getPluginCapabilities: async () => ({ capabilities: [] }),
-      probe: async () => ({ ready: { value: true } }),
-    };
+  /** Makes an empty volume in a driver on loop devices, as its Controller service does. */
+  async create(volumeId: string, capacityBytes: number): Promise<void> {
+    await this.volumes.create({ id: volumeId, capacityBytes, parameters: {} });
+  }
+
+  /** Grows the volume but not what is in it, as its Controller service does. */
+  async grow(volumeId: string, capacityBytes: number): Promise<void> {
+    await this.volumes.grow(this.volumes.get(volumeId), capacityBytes);
   }
 
   #node(): object {
-    const { maxVolumes, topology, capabilities } = this.#options;
-    const works: { [M in CsiMethod]?: (request: never) => Promise<object> } = {
-      nodeGetInfo: async () => ({
-        nodeId: this.nodeId,
-        maxVolumesPerNode: maxVolumes,
-        accessibleTopology: { segments: { ...topology } },
-      }),
-      nodeGetCapabilities: async () => ({
-        capabilities: capabilities.map((name) => ({
-          type: { case: 'rpc', value: { type: NodeServiceCapability_RPC_Type[name] } },
-        })),
-      }),
-      nodeStageVolume: async ({ volumeId, stagingTargetPath }: NodeStageVolumeRequest) => {
-        await this.#bind(await this.content(volumeId), stagingTargetPath, []);
-        return {};
-      },
-      nodeUnstageVolume: async ({ stagingTargetPath }: NodeUnstageVolumeRequest) => {
-        await this.#unbind(stagingTargetPath);
-        return {};
-      },
-      nodePublishVolume: async ({
-        volumeId,
-        stagingTargetPath,
-        targetPath,
-        readonly,
-      }: NodePublishVolumeRequest) => {
-        const source = stagingTargetPath === '' ? await this.content(volumeId) : stagingTargetPath;
-        await mkdir(targetPath, { recursive: true });
-        await this.#bind(source, targetPath, readonly ? ['ro'] : []);
-        return {};
-      },
-      nodeUnpublishVolume: async ({ targetPath }: NodeUnpublishVolumeRequest) => {
-        await this.#unbind(targetPath);
-        await rmdir(targetPath).catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== 'ENOENT') throw error;
-        });
-        return {};
-      },
-      nodeGetVolumeStats: async ({ volumePath }: NodeGetVolumeStatsRequest) => {
-        const { bsize, blocks, bavail, files, ffree } = await statfs(volumePath);
-        return {
-          usage: [
-            {
-              unit: VolumeUsage_Unit.BYTES,
-              total: blocks * bsize,
-              available: bavail * bsize,
-              used: (blocks - bavail) * bsize,
-            },
-            { unit: VolumeUsage_Unit.INODES, total: files, available: ffree, used: files - ffree },
-          ],
-        };
-      },
-    };
-    return Object.fromEntries(
-      Object.entries(works).map(([name, work]) => [
-        name,
-        (request: object, { signal }: { signal?: AbortSignal }) =>
-          // The entries are those of `works`, each called with its own request by the server.
-          this.#answer(name as CsiMethod, request, signal, work as (request: object) => Promise<object>),
-      ]),
-    );
+    const { dataDir, storage, attaches = false } = this.#options;
+    const works =
+      storage === 'loop'
+        ? loopNodeService({
+            volumes: this.volumes,
+            attaches,
+            nodeId: () => this.nodeId,
+            stages: () => this.identity.capabilities.includes('STAGE_UNSTAGE_VOLUME'),
+          })
+        : directoryNodeService(dataDir);
+    return { ...nodeIdentityCalls(this.identity), ...works };
   }
 
-  async #answer(
-    method: CsiMethod,
-    request: object,
-    signal: AbortSignal | undefined,
-    work: (request: object) => Promise<object>,
-  ): Promise<object> {
-    const call: CsiCall = { method, request, code: undefined };
-    this.calls.push(call);
-    const hit = this.#faults.find(({ fault, left }) => fault.method === method && left > 0);
-    try {
-      if (hit === undefined) {
-        const response = await work(request);
-        call.code = 'OK';
-        return response;
-      }
-      hit.left--;
-      if (hit.fault.doesWork) await work(request);
-      if (hit.fault.code === undefined) {
-        await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
-        throw new GrpcError('Canceled', 'the caller gave up');
-      }
-      throw new GrpcError(hit.fault.code, 'injected');
-    } catch (error) {
-      call.code = error instanceof GrpcError ? error.codeName : 'Internal';
-      if (error instanceof GrpcError) throw error;
-      throw new GrpcError('Internal', String(error), { cause: error });
-    }
+  #controller(): object {
+    const { attaches = false } = this.#options;
+    return loopControllerService({ volumes: this.volumes, attaches, nodeId: () => this.nodeId });
   }
+}
 
-  async #bind(source: string, target: string, options: readonly string[]): Promise<void> {
-    if ((await mountAt(this.#host, target)) !== undefined) return;
-    await this.#host.mounts.mount({ source, target, options: ['bind', ...options] });
-  }
-
-  async #unbind(target: string): Promise<void> {
-    if (
-      await stat(target).then(
-        () => true,
-        () => false,
-      )
+export function callNames(calls: readonly CsiCall[], methods: readonly CsiMethod[]): string[] {
+  return calls
+    .filter(({ method }) =>
+      methods.length === 0 ? method !== 'nodeGetCapabilities' : methods.includes(method),
     )
-      await this.#host.mounts.unmount(target);
-  }
+    .map(({ method, code }) => (code === 'OK' ? method : `${method} ${code}`));
 }

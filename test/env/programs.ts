@@ -53,7 +53,7 @@ export const packages: Readonly<Record<string, PackageRow>> = {
   },
   dash: { need: 'base', programs: ['sh'] },
   dpkg: { need: 'base', programs: ['dpkg', 'dpkg-query'] },
-  e2fsprogs: { need: 'base', programs: ['debugfs', 'fsck.ext4', 'mke2fs', 'mkfs.ext4'] },
+  e2fsprogs: { need: 'base', programs: ['debugfs', 'fsck.ext4', 'mke2fs', 'mkfs.ext4', 'resize2fs'] },
   findutils: { need: 'base', programs: ['find', 'xargs'] },
   grep: { need: 'base', programs: ['grep'] },
   hostname: { need: 'base', programs: ['hostname'] },
@@ -81,6 +81,7 @@ export const packages: Readonly<Record<string, PackageRow>> = {
     ],
   },
   procps: { need: 'unit', programs: ['pgrep', 'ps', 'sysctl'] },
+  xfsprogs: { need: 'unit', programs: ['mkfs.xfs', 'xfs_growfs'] },
 
   'busybox-static': { need: 'containerd', programs: ['busybox'] },
   containerd: { need: 'containerd', programs: ['containerd', 'ctr'] },
