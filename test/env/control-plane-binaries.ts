@@ -1,9 +1,8 @@
 /** Finds the control plane's programs, or builds them from their published sources; a built one serves all later runs. */
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { runCommand } from './command.js';
+import { buildCache, go } from './go-build.js';
 import { withLock } from './lock.js';
 import { ensurePackages } from './packages.js';
 import { packagesFor } from './programs.js';
@@ -16,8 +15,6 @@ export type ControlPlaneProgram =
   | 'kube-scheduler'
   | 'kubectl'
   | 'kubelet';
-
-const buildTimeoutMs = 90 * 60_000;
 
 /** From the given directory, or installed by the machine's package. */
 export async function etcdProgram(): Promise<string> {
@@ -41,10 +38,8 @@ function givenProgram(name: string): string | undefined {
   return path !== undefined && existsSync(path) ? path : undefined;
 }
 
-/** Outside the repository and not in a temporary directory: a build takes minutes. */
 function cacheRoot(): string {
-  const base = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  return join(base, 'nodelet', `kubernetes-v${kubernetesVersion}`);
+  return buildCache(`kubernetes-v${kubernetesVersion}`);
 }
 
 async function build(name: ControlPlaneProgram, target: string): Promise<void> {
@@ -64,7 +59,7 @@ async function build(name: ControlPlaneProgram, target: string): Promise<void> {
   const flags = Object.entries(variables).map(([variable, value]) => `-X ${version}.${variable}=${value}`);
   const args = ['build', '-mod=mod', '-trimpath', '-ldflags', ['-s', '-w', ...flags].join(' ')];
   process.stderr.write(`building ${name} ${kubernetesVersion}; this takes minutes once\n`);
-  await go([...args, '-o', `${target}.new`, `k8s.io/kubernetes/cmd/${name}`], module);
+  await goFor([...args, '-o', `${target}.new`, `k8s.io/kubernetes/cmd/${name}`], module);
   renameSync(`${target}.new`, target);
 }
 
@@ -75,7 +70,10 @@ async function build(name: ControlPlaneProgram, target: string): Promise<void> {
 async function writeModule(dir: string): Promise<void> {
   const file = join(dir, 'go.mod');
   if (existsSync(file)) return;
-  const { stdout } = await go(['mod', 'download', '-json', `k8s.io/kubernetes@v${kubernetesVersion}`], dir);
+  const { stdout } = await goFor(
+    ['mod', 'download', '-json', `k8s.io/kubernetes@v${kubernetesVersion}`],
+    dir,
+  );
   const { GoMod: modFile }: { GoMod: string } = JSON.parse(stdout);
   const required = await readFile(modFile, 'utf8');
   const goVersion = /^go (\S+)$/m.exec(required)?.[1];
@@ -96,22 +94,6 @@ async function writeModule(dir: string): Promise<void> {
   writeFileSync(file, `${lines.join('\n')}\n`);
 }
 
-async function go(args: readonly string[], dir: string): Promise<{ stdout: string }> {
-  const env = {
-    CGO_ENABLED: '0',
-    GOFLAGS: '',
-    GOWORK: 'off',
-    PATH: `${process.env.PATH ?? ''}:/usr/local/go/bin`,
-  };
-  try {
-    return await runCommand('env', ['-C', dir, 'nice', '-n', '10', 'go', ...args], {
-      env,
-      timeoutMs: buildTimeoutMs,
-    });
-  } catch (error) {
-    throw new Error(
-      `cannot build the control plane with Go; give its programs in KUBEBUILDER_ASSETS instead: ${String(error)}`,
-      { cause: error },
-    );
-  }
+function goFor(args: readonly string[], dir: string): Promise<{ stdout: string }> {
+  return go(args, dir, { builds: 'the control plane', instead: 'give its programs in KUBEBUILDER_ASSETS' });
 }

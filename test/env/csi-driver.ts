@@ -19,7 +19,7 @@ import { identityService } from './csi-driver/identity-service.js';
 import { loopControllerService } from './csi-driver/loop-controller.js';
 import { loopNodeService } from './csi-driver/loop-node.js';
 import { type NodeCapabilityName, type NodeIdentity, nodeIdentityCalls } from './csi-driver/node-identity.js';
-import { LoopVolumes } from './csi-driver/volumes.js';
+import { type FileSystemType, LoopVolumes } from './csi-driver/volumes.js';
 
 export type { CsiCall, CsiFault, CsiMethod } from './csi-driver/calls.js';
 
@@ -35,6 +35,8 @@ export interface TestCsiDriverOptions {
   readonly storage?: 'directories' | 'loop';
   /** Whether a volume of `loop` must be attached by the Controller service before it is staged. Default: no. */
   readonly attaches?: boolean;
+  /** What a volume of `loop` gets for which none is asked. Default: ext4. */
+  readonly fsType?: FileSystemType;
   readonly name?: string;
   readonly nodeId?: string;
   readonly maxVolumes?: number;
@@ -184,12 +186,13 @@ export class TestCsiDriver {
   }
 
   #node(): object {
-    const { dataDir, storage, attaches = false } = this.#options;
+    const { dataDir, storage, attaches = false, fsType = 'ext4' } = this.#options;
     const works =
       storage === 'loop'
         ? loopNodeService({
             volumes: this.volumes,
             attaches,
+            fsType,
             nodeId: () => this.nodeId,
             stages: () => this.identity.capabilities.includes('STAGE_UNSTAGE_VOLUME'),
           })
@@ -199,7 +202,7 @@ export class TestCsiDriver {
 
   #controller(): object {
     const { attaches = false } = this.#options;
-    return loopControllerService({ volumes: this.volumes, attaches, nodeId: () => this.nodeId });
+    return loopControllerService({ volumes: this.volumes, attaches, identity: this.identity });
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type ListVolumesRequest,
   type ValidateVolumeCapabilitiesRequest,
 } from './gen/controller.js';
+import type { NodeIdentity } from './node-identity.js';
 import { isVolumeId, type LoopVolumes, type VolumeRecord } from './volumes.js';
 
 type ControllerCapabilityName = keyof typeof ControllerServiceCapability_RPC_Type;
@@ -21,18 +22,21 @@ const defaultBytes = 64 * 1024 * 1024;
 export interface LoopControllerOptions {
   readonly volumes: LoopVolumes;
   readonly attaches: boolean;
-  readonly nodeId: () => string;
+  /** What the Node service says of itself. */
+  readonly identity: NodeIdentity;
 }
 
 export function loopControllerService(options: LoopControllerOptions): object {
-  const { volumes, attaches } = options;
+  const { volumes, attaches, identity } = options;
   const controller = new LoopController(options);
   const names: ControllerCapabilityName[] = [
     'CREATE_DELETE_VOLUME',
     'LIST_VOLUMES',
     'GET_CAPACITY',
     'EXPAND_VOLUME',
-    'SINGLE_NODE_MULTI_WRITER',
+    ...(identity.capabilities.includes('SINGLE_NODE_MULTI_WRITER')
+      ? (['SINGLE_NODE_MULTI_WRITER'] as const)
+      : []),
     ...(attaches
       ? (['PUBLISH_UNPUBLISH_VOLUME', 'PUBLISH_READONLY', 'LIST_VOLUMES_PUBLISHED_NODES'] as const)
       : []),
@@ -129,10 +133,20 @@ class LoopController {
   async attach({ volumeId, nodeId, readonly }: ControllerPublishVolumeRequest): Promise<void> {
     const { volumes } = this.#options;
     const record = volumes.get(volumeId);
-    if (nodeId !== this.#options.nodeId()) throw new GrpcError('NotFound', `no node ${nodeId}`);
+    if (nodeId !== this.#options.identity.nodeId) throw new GrpcError('NotFound', `no node ${nodeId}`);
     const present = record.attached[nodeId];
     if (present !== undefined && present.readonly !== readonly) {
       throw new GrpcError('AlreadyExists', `volume ${volumeId} is attached to ${nodeId} in another way`);
+    }
+    const { maxVolumes } = this.#options.identity;
+    const others = volumes
+      .list()
+      .filter(({ id, attached }) => id !== volumeId && attached[nodeId] !== undefined);
+    if (maxVolumes > 0 && others.length >= maxVolumes) {
+      throw new GrpcError(
+        'ResourceExhausted',
+        `node ${nodeId} has ${maxVolumes} volumes, which is its limit`,
+      );
     }
     await volumes.save({ ...record, attached: { ...record.attached, [nodeId]: { readonly } } });
   }

@@ -1,22 +1,23 @@
 /** The Node service on loop devices: real file systems that are mounted, and real devices. */
 import { chmod, chown, mkdir, open, rm, rmdir, stat } from 'node:fs/promises';
 import { GrpcError } from '../../../src/grpc/index.js';
-import type {
-  NodeExpandVolumeRequest,
-  NodeGetVolumeStatsRequest,
-  NodePublishVolumeRequest,
-  NodeStageVolumeRequest,
-  NodeUnpublishVolumeRequest,
-  NodeUnstageVolumeRequest,
-  VolumeCapability,
+import {
+  type NodeExpandVolumeRequest,
+  type NodeGetVolumeStatsRequest,
+  type NodePublishVolumeRequest,
+  type NodeStageVolumeRequest,
+  type NodeUnpublishVolumeRequest,
+  type NodeUnstageVolumeRequest,
+  type VolumeCapability,
+  VolumeCapability_AccessMode_Mode,
 } from '../../../src/volumes/csi/gen/csi.js';
 import { runCommand } from '../command.js';
 import { errorCode } from '../vanishing.js';
 import { accessOf, demand, sizeIn } from './arguments.js';
 import { loopDevicesOf, readSizeAgain } from './loop-devices.js';
-import { bindMount, isMounted, mountFileSystem, unmount } from './mount-commands.js';
+import { bindMount, isMounted, mountFileSystem, mountPointsOf, unmount } from './mount-commands.js';
 import { deviceUsage, fileSystemUsage } from './usage.js';
-import { fileSystemType, type LoopVolumes, type VolumeRecord } from './volumes.js';
+import { type FileSystemType, fileSystemType, type LoopVolumes, type VolumeRecord } from './volumes.js';
 
 const ephemeralBytes = 16 * 1024 * 1024;
 
@@ -24,6 +25,8 @@ export interface LoopNodeOptions {
   readonly volumes: LoopVolumes;
   /** Whether a volume must have been attached to the node before it is staged. */
   readonly attaches: boolean;
+  /** What a volume gets for which none is asked. */
+  readonly fsType: FileSystemType;
   readonly nodeId: () => string;
   /** Whether volumes are staged; if not, publishing does all. */
   readonly stages: () => boolean;
@@ -98,6 +101,7 @@ class LoopNode {
     const record = await this.#usableOrOwn(request);
     const isBlock = accessOf(volumeCapability) === 'block';
     if (isMounted(targetPath)) return;
+    this.#demandSingle(request);
     if (isBlock) {
       // The parent is the caller's; the file is the driver's.
       await (await open(targetPath, 'a', 0o660)).close();
@@ -155,7 +159,7 @@ class LoopNode {
     const device = await this.#options.volumes.device(record.id);
     if (capability?.accessType?.case !== 'mount') return;
     const { fsType, mountFlags, volumeMountGroup } = capability.accessType.value;
-    const wanted = fileSystemType(fsType);
+    const wanted = fileSystemType(fsType, this.#options.fsType);
     const formatted = await this.#options.volumes.format(record, device, wanted);
     if (formatted.fsType !== wanted) {
       throw new GrpcError('InvalidArgument', `volume ${record.id} holds ${formatted.fsType}, not ${wanted}`);
@@ -165,6 +169,23 @@ class LoopNode {
     if (volumeMountGroup !== '') {
       await chown(target, 0, Number(volumeMountGroup));
       await chmod(target, 0o2775);
+    }
+  }
+
+  /** A volume for one writer on one node has one target path. */
+  #demandSingle({
+    volumeId,
+    stagingTargetPath,
+    targetPath,
+    volumeCapability,
+  }: NodePublishVolumeRequest): void {
+    const { SINGLE_NODE_SINGLE_WRITER } = VolumeCapability_AccessMode_Mode;
+    if (volumeCapability?.accessMode?.mode !== SINGLE_NODE_SINGLE_WRITER) return;
+    const [device] = loopDevicesOf(this.#options.volumes.image(volumeId));
+    const others = device === undefined ? [] : mountPointsOf(device);
+    const other = others.find((place) => place !== stagingTargetPath && place !== targetPath);
+    if (other !== undefined) {
+      throw new GrpcError('FailedPrecondition', `volume ${volumeId} is published at ${other} already`);
     }
   }
 

@@ -1,4 +1,6 @@
 /** What a storage driver mounts, and how it finds what an earlier life of its process has mounted. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { runCommand } from '../command.js';
 import { listMounts } from '../mounts.js';
 
@@ -24,4 +26,15 @@ export async function bindMount(source: string, target: string, isReadOnly: bool
 /** Also when it is mounted several times over, or not at all. */
 export async function unmount(target: string): Promise<void> {
   while (isMounted(target)) await runCommand('umount', [target]);
+}
+
+/** Where a device is mounted, with what is in it or itself. */
+export function mountPointsOf(device: string): string[] {
+  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+  return lines.flatMap((line) => {
+    const [, , , root, mountPoint, ...rest] = line.split(' ');
+    const source = rest[rest.indexOf('-') + 2];
+    const isOfDevice = source === device || (source === 'devtmpfs' && root === `/${path.basename(device)}`);
+    return isOfDevice && mountPoint !== undefined ? [mountPoint] : [];
+  });
 }

@@ -31,9 +31,9 @@ const makeCommands: Record<FileSystemType, readonly string[]> = {
   xfs: ['mkfs.xfs', '-q', '-f', '-K'],
 };
 
-export function fileSystemType(name: string): FileSystemType {
-  if (name === '' || name === 'ext4') return 'ext4';
-  if (name === 'xfs') return 'xfs';
+export function fileSystemType(name: string, byDefault: FileSystemType): FileSystemType {
+  if (name === '') return byDefault;
+  if (name === 'ext4' || name === 'xfs') return name;
   throw new GrpcError('InvalidArgument', `no file system ${name}: ext4 and xfs`);
 }
 
