@@ -25,6 +25,8 @@ export interface EventInfo {
   readonly fieldPath?: string;
   /** The object the event is about, when it is not the entry's pod. */
   readonly node?: string;
+  /** The same for a PersistentVolumeClaim. */
+  readonly claim?: { readonly namespace: string; readonly name: string; readonly uid: string };
   /** Annotations of the Kubernetes event. */
   readonly annotations?: Readonly<Record<string, string>>;
 }

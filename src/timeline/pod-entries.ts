@@ -137,6 +137,8 @@ export interface PodEntries {
   'volume.unmount': { plugin: string; volume: string };
   /** The device of a volume was unmounted, or could not be. */
   'volume.unmountDevice': { plugin: string; volume: string };
+  /** A volume was expanded, or could not be. */
+  'volume.expand': { plugin: string; volume: string };
   /** The volumes of the pod are refreshed. */
   'volume.refresh': NoData;
   /** Mounts below the root directory are shared, or could not be. */

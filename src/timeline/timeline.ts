@@ -126,6 +126,22 @@ export class Timeline {
     });
   }
 
+  /** The same about a PersistentVolumeClaim. */
+  claimEvent(
+    { namespace, name, uid }: { readonly namespace: string; readonly name: string; readonly uid: string },
+    type: EventInfo['type'],
+    reason: string,
+    message: string,
+  ): TimelineEntry {
+    return this.record({
+      kind: 'event',
+      what: `event.${reason}`,
+      message,
+      ...this.#repeatLevel(`${uid} ${reason} ${message}`),
+      event: { type, reason, claim: { namespace, name, uid } },
+    });
+  }
+
   /** The entries of a pod that are still kept, oldest first. */
   ofPod(uid: string): readonly TimelineEntry[] {
     return this.#pods.get(uid)?.list() ?? [];

@@ -1,5 +1,11 @@
 /** The interfaces of the volumes room: what a volume is and what a plugin does with it. */
-import type { PersistentVolume, Pod, Volume } from '../kube/index.js';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PersistentVolumeClaimStatus,
+  Pod,
+  Volume,
+} from '../kube/index.js';
 
 /** A volume as plugins see it: from the pod's spec, with its claim resolved. */
 export type VolumeSpec =
@@ -93,6 +99,28 @@ export interface VolumeAttaching {
   verify(spec: VolumeSpec, signal: AbortSignal): Promise<void>;
 }
 
+export interface ExpandRequest {
+  readonly spec: VolumeSpec;
+  /** A pod that has the volume mounted. */
+  readonly podUid: string;
+  readonly sizeBytes: bigint;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * How an expansion ended. A failure is `infeasible`: this size will never do; `in-use`: not while the volume is used;
+ * `refused`: the driver failed, and is done with it; `unregistered`: there is no driver to ask; `hindered`: something
+ * before the driver failed.
+ */
+export type ExpandOutcome =
+  | { readonly kind: 'expanded' }
+  | { readonly kind: 'unsupported'; readonly message: string }
+  | {
+      readonly kind: 'failed';
+      readonly cause: 'infeasible' | 'in-use' | 'refused' | 'unregistered' | 'hindered';
+      readonly message: string;
+    };
+
 /**
  * One kind of volume. Set-up is idempotent: it runs again to refresh, after a failure and after a restart,
  * and leaves a volume alone that is already set up. Tear-down is idempotent, too, and needs only the remains
@@ -118,6 +146,8 @@ export interface VolumePlugin {
   readonly attaching?: VolumeAttaching;
   /** How full a mounted volume is, where only its driver knows; undefined if the driver does not tell. */
   measure?(spec: VolumeSpec, podUid: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;
+  /** Makes a mounted volume use the size that its storage has grown to; idempotent. Absent where the node has nothing to do. */
+  expand?(request: ExpandRequest): Promise<ExpandOutcome>;
   /** The name across pods of a volume that an earlier run left, where its directory's name does not tell; undefined for one without a device. */
   identify?(remains: VolumeRemains): Promise<{ readonly uniqueName: string | undefined }>;
 }
@@ -125,6 +155,29 @@ export interface VolumePlugin {
 /** The objects behind claims: read live from the API, or from manifests on a standalone node. */
 export interface ClaimStore {
   resolve(pod: Pod, volume: Volume, signal: AbortSignal): Promise<ResolvedClaim>;
+  /** Absent where claims have no status that the node writes; then no volume is expanded. */
+  readonly statuses?: ClaimStatuses;
+}
+
+/** The status of claims, where nodes and controllers tell each other how far an expansion is. */
+export interface ClaimStatuses {
+  read(claim: ClaimKey, signal: AbortSignal): Promise<PersistentVolumeClaim>;
+  /** Writes what differs, if anything; returns the claim as it then is. */
+  write(
+    claim: PersistentVolumeClaim,
+    status: PersistentVolumeClaimStatus,
+    options: {
+      /** Whether to refuse if someone else has changed the claim since it was read. */
+      readonly ifUnchanged: boolean;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<PersistentVolumeClaim>;
+}
+
+export interface ClaimKey {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
 }
 
 export interface ResolvedClaim {
@@ -132,8 +185,8 @@ export interface ResolvedClaim {
   readonly readOnly: boolean;
   /** From the annotation `pv.beta.kubernetes.io/gid`. */
   readonly extraGroup: number | undefined;
-  /** The state of a resize that waits for this node, such as `NodeResizePending`. */
-  readonly nodeResize?: string | undefined;
+  /** As read; absent where it has no status. */
+  readonly claim?: PersistentVolumeClaim | undefined;
 }
 
 export interface ServiceAccountTokenRequest {

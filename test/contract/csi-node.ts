@@ -39,7 +39,6 @@ export class CsiTestNode {
   readonly attachments = new Map<string, CsiAttachment>();
   policy: DriverPolicy = { ...policyWithoutObject, exists: true, attachRequired: false };
   sourcesReady = true;
-  nodeResize: string | undefined;
   manager: VolumeManager;
   #claim: { name: string; endpoint: string; versions: string[] } | undefined;
 
@@ -212,7 +211,6 @@ export class CsiTestNode {
             persistentVolume,
             readOnly: persistentVolumeClaim?.readOnly ?? false,
             extraGroup: undefined,
-            nodeResize: this.nodeResize,
           };
         },
       },

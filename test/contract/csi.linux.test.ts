@@ -633,18 +633,6 @@ describe('a volume that the cluster attaches', () => {
   });
 });
 
-it('a volume that the node should resize is used as it is, and the pod is told once', async () => {
-  await start();
-  node.nodeResize = 'NodeResizePending';
-  const pod = node.claimPod('u1', 'pv');
-  await node.run(pod);
-  await node.run(pod);
-  const told = node.timeline.ofPod('u1').filter(({ what }) => what === 'event.VolumeResizeFailed');
-  expect(told.map(({ message }) => message)).toEqual([
-    'NodeExpandVolume.NodeExpandVolume failed for volume "pv" : status.allocatedResourceStatuses of its claim is NodeResizePending, and this build does not expand volumes on the node',
-  ]);
-});
-
 it('a directory that an earlier run left before it asked the driver is removed', async () => {
   await start();
   await node.manager.stop();

@@ -7,6 +7,7 @@ import { type GrpcCodeName, GrpcError, type MethodInfo } from '../../src/grpc/in
 import { type SimulatedMachine, simulatedHost } from '../../src/host/index.js';
 import {
   Node,
+  type NodeExpandVolumeRequest,
   type NodePublishVolumeRequest,
   NodeServiceCapability_RPC_Type,
   type NodeStageVolumeRequest,
@@ -73,6 +74,8 @@ export class SimulatedCsiDriver {
   /** What the driver was told about its registration. */
   readonly told: { readonly pluginRegistered: boolean; readonly error: string }[] = [];
   readonly volumes: CsiDriverVolumes;
+  /** What volumes were expanded to. */
+  readonly sizes = new Map<string, number>();
   capabilities: readonly CsiCapability[];
   nodeInfo: { nodeId: string; maxVolumesPerNode: number; segments: Record<string, string> };
   versions: readonly string[] = ['1.0.0'];
@@ -247,6 +250,12 @@ export class SimulatedCsiDriver {
         return this.volumes.unstage(request as unknown as NodeUnstageVolumeRequest);
       case 'nodeGetVolumeStats':
         return { usage: [{ unit: VolumeUsage_Unit.BYTES, total: 100, available: 40, used: 60 }] };
+      case 'nodeExpandVolume': {
+        const { volumeId, capacityRange } = request as unknown as NodeExpandVolumeRequest;
+        this.sizes.set(volumeId, capacityRange?.requiredBytes ?? 0);
+        // Which nobody may rely on.
+        return { capacityBytes: 1 };
+      }
       default:
         throw new GrpcError('Unimplemented', method);
     }

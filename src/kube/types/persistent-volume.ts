@@ -1,5 +1,5 @@
 /** Persistent volumes and the claims through which pods use them. */
-import type { ObjectMeta, ObjectReference, QuantityText, ResourceList } from './meta.js';
+import type { ObjectMeta, ObjectReference, QuantityText, ResourceList, Timestamp } from './meta.js';
 import type { NodeSelectorTerm } from './pod.js';
 import type {
   CSIVolumeSource,
@@ -53,11 +53,23 @@ export interface PersistentVolume {
   status?: { phase?: string; message?: string; reason?: string };
 }
 
+export interface PersistentVolumeClaimCondition {
+  type: string;
+  status: string;
+  lastProbeTime?: Timestamp;
+  lastTransitionTime?: Timestamp;
+  reason?: string;
+  message?: string;
+}
+
 export interface PersistentVolumeClaimStatus {
   phase?: string;
   accessModes?: string[];
   capacity?: Record<string, QuantityText>;
+  /** The size that an expansion works towards. */
+  allocatedResources?: Record<string, QuantityText>;
   allocatedResourceStatuses?: Record<string, string>;
+  conditions?: PersistentVolumeClaimCondition[];
 }
 
 export interface PersistentVolumeClaim {

@@ -49,6 +49,7 @@ function involvedObjectOf(
   resourceVersion: string | undefined,
 ): ObjectReference | undefined {
   if (event?.node !== undefined) return { apiVersion: 'v1', kind: 'Node', name: event.node };
+  if (event?.claim !== undefined) return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', ...event.claim };
   if (pod === undefined) return undefined;
   const { uid, name, namespace } = pod;
   const fieldPath = event?.fieldPath === undefined ? {} : { fieldPath: event.fieldPath };

@@ -6,6 +6,7 @@ import { type CallCsi, type CsiMetrics, measured } from './call.js';
 import type { CsiDrivers } from './drivers.js';
 import {
   Node,
+  type NodeExpandVolumeRequest,
   type NodeGetInfoResponse,
   type NodeGetVolumeStatsRequest,
   type NodeGetVolumeStatsResponse,
@@ -30,6 +31,7 @@ export interface CsiNodeClient {
   publish(request: Init<NodePublishVolumeRequest>): Promise<void>;
   unpublish(request: Init<NodeUnpublishVolumeRequest>): Promise<void>;
   stats(request: Init<NodeGetVolumeStatsRequest>): Promise<NodeGetVolumeStatsResponse>;
+  expand(request: Init<NodeExpandVolumeRequest>): Promise<void>;
 }
 
 export interface CsiClientOptions {
@@ -80,6 +82,10 @@ export function csiStep(
     stats: async (request) => {
       required({ 'volume id': request.volumeId, 'volume path': request.volumePath });
       return timed(endpoint, Node.nodeGetVolumeStats, request, options());
+    },
+    expand: async (request) => {
+      required({ 'volume id': request.volumeId, 'volume path': request.volumePath });
+      await timed(endpoint, Node.nodeExpandVolume, request, options());
     },
   };
 }

@@ -14,6 +14,7 @@ import { podVolumeDirectory } from '../plugins/volume-paths.js';
 import { verifyAttached } from './attach.js';
 import type { CsiClientOptions } from './client.js';
 import type { DriverPolicies } from './driver-policy.js';
+import { expandOnNode } from './expand.js';
 import {
   csiPluginName,
   csiVolumeOf,
@@ -85,6 +86,12 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
       const directory = volumeDirectory({ podUid, innerName: innerNameOf(spec) });
       const volume = csiVolumeOf(spec, podUid);
       return measureVolume(options.client, volume, join(directory, publishedMount), signal);
+    },
+    expand: async (request) => {
+      const { spec, podUid } = request;
+      const volume = checked(csiVolumeOf(spec, podUid));
+      const directory = volumeDirectory({ podUid, innerName: innerNameOf(spec) });
+      return expandOnNode({ ...options, volume, path: join(directory, publishedMount) }, request);
     },
     async identify(remains) {
       const data = await readVolData(host, volumeDirectory(remains));

@@ -6,7 +6,7 @@ import type { CsiVolumesOptions } from './plugin.js';
 /** Rejects with a transient failure; the text never has content of the secret. */
 export async function readSecret(
   { objects }: Pick<CsiVolumesOptions, 'objects'>,
-  field: 'NodeStageSecretRef' | 'NodePublishSecretRef',
+  field: 'NodeStageSecretRef' | 'NodePublishSecretRef' | 'NodeExpandSecretRef',
   { namespace = '', name = '' }: { readonly namespace?: string; readonly name?: string },
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {

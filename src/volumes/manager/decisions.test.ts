@@ -68,6 +68,8 @@ function operationText(operation: PlannedOperation): string {
       return `unmount ${operation.mount.innerName}`;
     case 'unmount_device':
       return `unmount device ${operation.device.innerName}`;
+    case 'volume_fs_resize':
+      return `expand ${operation.wanted.innerName}`;
   }
 }
 

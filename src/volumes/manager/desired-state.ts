@@ -1,12 +1,14 @@
 /** Computes which volumes a pod wants mounted, and which are no longer wanted. */
 import { goQuote, type Pod, podContainers, type Volume } from '../../kube/index.js';
 import type { ResolvedClaim, VolumePlugin, VolumeSpec } from '../contracts.js';
+import { storageBytes } from '../expansion/index.js';
 import {
   type ActualState,
   type DesiredState,
   mountKey,
   uniqueNameInPod,
   type WantedMount,
+  type WantedSize,
 } from './states.js';
 
 /** How a pod's containers use its volumes, by volume name. */
@@ -85,6 +87,21 @@ export function wantedMount(
     pod,
     spec,
     extraGroup: claim?.extraGroup,
+    size: plugin.expand === undefined ? undefined : wantedSize(claim),
+  };
+}
+
+function wantedSize(resolved: ResolvedClaim | undefined): WantedSize | undefined {
+  if (resolved?.claim === undefined) return undefined;
+  const { metadata, status = {} } = resolved.claim;
+  const state = status.allocatedResourceStatuses?.storage ?? '';
+  // This node itself turns the one into the other.
+  const stage = state === 'NodeResizeInProgress' ? 'NodeResizePending' : state;
+  return {
+    claim: { namespace: metadata.namespace ?? '', name: metadata.name ?? '', uid: metadata.uid ?? '' },
+    claimBytes: storageBytes(status.capacity),
+    volumeBytes: storageBytes(resolved.persistentVolume.spec.capacity),
+    progress: `${stage} ${status.allocatedResources?.storage ?? ''} ${status.capacity?.storage ?? ''}`,
   };
 }
 

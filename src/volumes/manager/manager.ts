@@ -23,6 +23,7 @@ import { OperationExecutor } from './operation-executor.js';
 import { processPod } from './processing.js';
 import { Reconciler, type VolumePods } from './reconciler.js';
 import { reconstruct } from './reconstruct.js';
+import type { WantedMount } from './states.js';
 import { VolumeRecorder } from './volume-recorder.js';
 import { mountWait, mountWaitText, unmountWaitText } from './wait-texts.js';
 
@@ -78,7 +79,18 @@ export class VolumeManager {
     this.#notes = new VolumeRecorder(timeline, clock, metrics);
     this.#tasks = new TaskGroup({ onError: (task, error) => this.#notes.broken(task, error) });
     this.#attachments = new AttachmentBook(plugins, options.attachments);
-    this.#operator = new OperationExecutor({ host, plugins, node, podDirectory });
+    const statuses = options.claims?.statuses;
+    this.#operator = new OperationExecutor({
+      host,
+      plugins,
+      node,
+      podDirectory,
+      expansion: statuses && {
+        clock,
+        statuses,
+        tell: (subject, type, reason, message) => this.#notes.resizeTold(subject, type, reason, message),
+      },
+    });
     this.#leftovers = new Leftovers({ host, podDirectory, notes: this.#notes });
     this.#reconciler = new Reconciler({
       clock,
@@ -282,18 +294,24 @@ export class VolumeManager {
     const { uid } = pod.metadata;
     const round = {};
     this.#rounds.set(uid, round);
-    const { mounts, problems, resizes } = await processPod(pod, plugins, claims, signal);
+    const { mounts, problems } = await processPod(pod, plugins, claims, signal);
     // A later call has a newer pod; a cancelled pod may have ended.
     if (this.#rounds.get(uid) !== round) return problems;
     this.#rounds.delete(uid);
     if (signal.aborted) return problems;
-    for (const resize of resizes) this.#notes.resizeRefused(pod, resize);
-    for (const wanted of mounts.values()) {
+    for (const [key, wanted] of mounts) {
+      this.#noteSize(this.#reconciler.desired.get(key), wanted);
       this.#reconciler.want(wanted);
       if (problems.length === 0) this.#operator.markStale(wanted);
     }
     this.#reconciler.look();
     return problems;
+  }
+
+  #noteSize(before: WantedMount | undefined, wanted: WantedMount): void {
+    if (wanted.size === undefined) return;
+    this.#operator.sizes.seen(wanted.uniqueName, wanted.size.claimBytes);
+    if (before?.size?.progress !== wanted.size.progress) this.#reconciler.retryResize(wanted);
   }
 
   #mountedVolume(pod: Pod, name: string): MountedVolume | undefined {

@@ -1,8 +1,16 @@
 /** Runs single volume operations and keeps the actual state true at every step. */
+import { errorText } from '../../async/index.js';
 import type { Host } from '../../host/index.js';
-import type { VolumePlugin } from '../contracts.js';
+import { VolumeFailure, type VolumePlugin } from '../contracts.js';
+import {
+  type ExpansionEffect,
+  type ExpansionPorts,
+  expandInUse,
+  expandMounted,
+  VolumeSizes,
+} from '../expansion/index.js';
 import { cleanSubPaths } from '../subpath/index.js';
-import { runMount } from './mount-operation.js';
+import { FailedMount, runMount } from './mount-operation.js';
 import type { NodeIdentity } from './node-affinity.js';
 import { afterFailedMount, afterFailedUnmount, afterMount, failureClass } from './outcome.js';
 import type { PlannedOperation } from './plan.js';
@@ -19,6 +27,8 @@ export interface VolumeOperatorOptions {
   readonly plugins: readonly VolumePlugin[];
   readonly node: () => NodeIdentity;
   readonly podDirectory: (uid: string) => string;
+  /** Absent where claims have no status; then nothing is expanded. */
+  readonly expansion?: Omit<ExpansionPorts, 'sizes'> | undefined;
 }
 
 export class OperationExecutor {
@@ -28,7 +38,8 @@ export class OperationExecutor {
   readonly #devices = new Map<string, ActualDevice>();
   /** Volumes whose content may have changed since their last set-up began. */
   readonly #stale = new Set<string>();
-  readonly actual: ActualState = { mounts: this.#mounts, devices: this.#devices };
+  readonly sizes = new VolumeSizes();
+  readonly actual: ActualState = { mounts: this.#mounts, devices: this.#devices, sizes: this.sizes };
 
   constructor(options: VolumeOperatorOptions) {
     this.#options = options;
@@ -64,7 +75,17 @@ export class OperationExecutor {
     this.#stale.delete(mountKey(wanted));
   }
 
-  run(operation: PlannedOperation, signal: AbortSignal): Promise<void> {
+  /** `later`: nothing could be done yet, which is no failure. */
+  async run(operation: PlannedOperation, signal: AbortSignal): Promise<ExpansionEffect> {
+    if (operation.name === 'volume_fs_resize') return this.#resize(operation, signal);
+    await this.#runToEnd(operation, signal);
+    return 'done';
+  }
+
+  #runToEnd(
+    operation: Exclude<PlannedOperation, { name: 'volume_fs_resize' }>,
+    signal: AbortSignal,
+  ): Promise<void> {
     switch (operation.name) {
       case 'volume_mount':
         return this.#mount(operation.wanted, operation.isRemount, signal);
@@ -85,6 +106,7 @@ export class OperationExecutor {
         { wanted, plugin: this.plugin(wanted), isRemount, node, actual: this.actual, onDevice },
         signal,
       );
+      await this.#expandMounted(wanted, signal);
     } catch (error) {
       const left = afterFailedMount(this.#mounts.get(key), wanted, failureClass(error));
       if (left === undefined) this.#mounts.delete(key);
@@ -92,6 +114,31 @@ export class OperationExecutor {
       throw error;
     }
     this.#mounts.set(key, afterMount(wanted, this.#stale.has(key)));
+  }
+
+  async #expandMounted(wanted: WantedMount, signal: AbortSignal): Promise<void> {
+    const { expansion } = this.#options;
+    const { spec, size, innerName } = wanted;
+    if (expansion === undefined || size === undefined || spec.kind !== 'persistent') return;
+    // As both were read together; only then the claim is worth another question.
+    if (size.claimBytes >= size.volumeBytes) return;
+    const ports = { ...expansion, sizes: this.sizes };
+    const subject = { ...wanted, spec, claim: size.claim };
+    await expandMounted(ports, this.plugin(wanted), subject, signal).catch((error: unknown) => {
+      const failure = new VolumeFailure('uncertain', errorText(error), { cause: error });
+      throw new FailedMount('MountVolume.Setup failed while expanding volume', innerName, failure);
+    });
+  }
+
+  async #resize(
+    { wanted, size }: Extract<PlannedOperation, { name: 'volume_fs_resize' }>,
+    signal: AbortSignal,
+  ): Promise<ExpansionEffect> {
+    const { expansion } = this.#options;
+    const { spec } = wanted;
+    if (expansion === undefined || spec.kind !== 'persistent') return 'later';
+    const ports = { ...expansion, sizes: this.sizes };
+    return expandInUse(ports, this.plugin(wanted), { ...wanted, spec, claim: size.claim }, signal);
   }
 
   async #unmount(mount: ActualMount): Promise<void> {
@@ -105,6 +152,7 @@ export class OperationExecutor {
       throw error;
     }
     this.#mounts.delete(mountKey(mount));
+    this.#forgetSize(mount.uniqueName);
   }
 
   async #unmountDevice(device: ActualDevice): Promise<void> {
@@ -115,5 +163,12 @@ export class OperationExecutor {
       throw error;
     }
     this.#devices.delete(device.uniqueName);
+    this.#forgetSize(device.uniqueName);
+  }
+
+  #forgetSize(uniqueName: string): void {
+    if (this.#devices.has(uniqueName)) return;
+    for (const mount of this.#mounts.values()) if (mount.uniqueName === uniqueName) return;
+    this.sizes.forget(uniqueName);
   }
 }

@@ -3,7 +3,7 @@
 export const firstDelayMs = 500;
 export const longestDelayMs = 122_000;
 
-export type OperationName = 'volume_mount' | 'volume_unmount' | 'unmount_device';
+export type OperationName = 'volume_mount' | 'volume_unmount' | 'unmount_device' | 'volume_fs_resize';
 
 /** The subject of an operation; without a pod it is the volume in all pods. */
 export interface OperationKey {
@@ -37,6 +37,7 @@ export function operationKey(
     case 'volume_unmount':
       return { uniqueName, podUid };
     case 'unmount_device':
+    case 'volume_fs_resize':
       return { uniqueName, podUid: undefined };
   }
 }

@@ -7,7 +7,14 @@ import {
   operationKeyText,
   permission,
 } from './operations.js';
-import type { ActualDevice, ActualMount, ActualState, DesiredState, WantedMount } from './states.js';
+import type {
+  ActualDevice,
+  ActualMount,
+  ActualState,
+  DesiredState,
+  WantedMount,
+  WantedSize,
+} from './states.js';
 
 export interface VolumePlanInput {
   readonly desired: DesiredState;
@@ -33,6 +40,7 @@ export type PlannedOperation = { readonly key: OperationKey; readonly because: s
       readonly isRoutine: boolean;
     }
   | { readonly name: 'unmount_device'; readonly device: ActualDevice }
+  | { readonly name: 'volume_fs_resize'; readonly wanted: WantedMount; readonly size: WantedSize }
 );
 
 export interface VolumePlan {
@@ -71,7 +79,11 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
   for (const [name, wanted] of desired) {
     const mount = actual.mounts.get(name);
     const because = mountReason(mount);
-    if (because === undefined) continue;
+    if (because === undefined) {
+      const resize = resizeOf(wanted, input);
+      if (resize !== undefined) consider(resize);
+      continue;
+    }
     // What is here already was attached, and must be verified whatever the cluster says now.
     const isHere = mount !== undefined || actual.devices.has(wanted.uniqueName);
     if (!isHere && input.isAttached?.(wanted) === false) continue;
@@ -117,6 +129,23 @@ function mountReason(mount: ActualMount | undefined): string | undefined {
       : 'an earlier attempt may have mounted it';
   }
   return mount.remountRequired ? 'the pod was processed again, and its content may have changed' : undefined;
+}
+
+/** A volume in use that has grown. A read-only one was reported when it was mounted. */
+function resizeOf(wanted: WantedMount, { actual: { sizes } }: VolumePlanInput): PlannedOperation | undefined {
+  const { uniqueName, size, spec } = wanted;
+  if (size === undefined || sizes === undefined || sizes.isInUse(uniqueName)) return undefined;
+  if (spec.kind !== 'persistent' || spec.readOnly) return undefined;
+  const knownBytes = sizes.sizeOf(uniqueName);
+  if (knownBytes === 0n || size.volumeBytes <= knownBytes) return undefined;
+  const because = 'the PersistentVolume is larger than the volume was';
+  return {
+    name: 'volume_fs_resize',
+    key: keyOf('volume_fs_resize', wanted, wanted.hasDevice),
+    because,
+    wanted,
+    size,
+  };
 }
 
 function isInUse({ uniqueName }: ActualDevice, { desired, actual }: VolumePlanInput): boolean {

@@ -12,14 +12,6 @@ export interface ProcessedPod {
   readonly mounts: ReadonlyMap<string, WantedMount>;
   /** Why some volumes have no mount; distinct texts. */
   readonly problems: readonly string[];
-  /** Volumes that the cluster waits for this node to resize, which it does not do. */
-  readonly resizes: readonly UnsupportedResize[];
-}
-
-export interface UnsupportedResize {
-  readonly innerName: string;
-  /** `NodeResizePending` */
-  readonly state: string;
 }
 
 export async function processPod(
@@ -30,7 +22,6 @@ export async function processPod(
 ): Promise<ProcessedPod> {
   const mounts: WantedMount[] = [];
   const problems = new Set<string>();
-  const resizes: UnsupportedResize[] = [];
   for (const volume of usedVolumes(pod)) {
     try {
       const claim = namesClaim(volume) ? await resolveClaim(pod, volume, claims, signal) : undefined;
@@ -38,14 +29,11 @@ export async function processPod(
       const attaching = plugins.find(({ name }) => name === wanted.pluginName)?.attaching;
       await attaching?.ready(wanted.spec, signal);
       mounts.push(wanted);
-      if (claim?.nodeResize !== undefined) {
-        resizes.push({ innerName: wanted.innerName, state: claim.nodeResize });
-      }
     } catch (error) {
       if (problems.size < maxProblems) problems.add(errorText(error));
     }
   }
-  return { mounts: mergeWanted(mounts), problems: [...problems], resizes };
+  return { mounts: mergeWanted(mounts), problems: [...problems] };
 }
 
 async function resolveClaim(

@@ -85,6 +85,13 @@ export class Reconciler {
     if (this.#operations.get(failure)?.pending === false) this.#operations.delete(failure);
   }
 
+  /** The same for an expansion that waits: its claim has changed. */
+  retryResize({ uniqueName }: WantedMount): void {
+    const key = operationKeyText({ uniqueName, podUid: undefined });
+    const last = this.#operations.get(key);
+    if (last?.name === 'volume_fs_resize' && !last.pending) this.#operations.delete(key);
+  }
+
   /** The same for all volumes of a plugin. */
   retryPlugin(pluginName: string): void {
     for (const [key, { uniqueName, pending }] of this.#operations) {
@@ -165,6 +172,7 @@ export class Reconciler {
     const { mounts, devices } = this.#options.operator.actual;
     const left = [...this.#desired.values(), ...mounts.values(), ...devices.values()];
     const names = new Set(left.map(({ uniqueName }) => uniqueName));
+    this.#options.operator.sizes.keep(names);
     for (const [key, entry] of this.#operations) {
       if (!entry.pending && !names.has(entry.uniqueName)) this.#operations.delete(key);
     }
@@ -200,7 +208,10 @@ export class Reconciler {
     const text = operationKeyText(operation.key);
     const startedMs = clock.monotonic();
     try {
-      await operator.run(operation, signal);
+      if ((await operator.run(operation, signal)) === 'later') {
+        this.#operations.set(text, failed(entry, clock.monotonic()));
+        return;
+      }
       this.#operations.delete(text);
       notes.done(operation, clock.monotonic() - startedMs, entry.delayMs > 0);
     } catch (error) {
@@ -222,6 +233,7 @@ export class Reconciler {
 function podOf(operation: PlannedOperation): string | undefined {
   switch (operation.name) {
     case 'volume_mount':
+    case 'volume_fs_resize':
       return operation.wanted.podUid;
     case 'volume_unmount':
       return operation.mount.podUid;

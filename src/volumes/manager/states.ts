@@ -1,7 +1,8 @@
 /** The desired and actual state of volumes, as plain data. */
 import type { Pod } from '../../kube/index.js';
 import type { PodRef } from '../../timeline/index.js';
-import type { VolumeSpec } from '../contracts.js';
+import type { ClaimKey, VolumeSpec } from '../contracts.js';
+import type { VolumeSizes } from '../expansion/index.js';
 
 /** A volume that a pod should have. */
 export interface WantedMount {
@@ -21,6 +22,17 @@ export interface WantedMount {
   readonly spec: VolumeSpec;
   /** A group that the persistent volume requires. */
   readonly extraGroup: number | undefined;
+  /** How large it is and should be; undefined for volumes without a claim that has a status. */
+  readonly size?: WantedSize | undefined;
+}
+
+/** As the claim and its PersistentVolume showed it when the pod was last processed. */
+export interface WantedSize {
+  readonly claim: ClaimKey;
+  readonly claimBytes: bigint;
+  readonly volumeBytes: bigint;
+  /** What an expansion is at; another text is news. */
+  readonly progress: string;
 }
 
 /** A pod's volume that is or may be mounted. */
@@ -54,6 +66,7 @@ export interface ActualState {
   readonly mounts: ReadonlyMap<string, ActualMount>;
   /** By unique name. */
   readonly devices: ReadonlyMap<string, ActualDevice>;
+  readonly sizes?: Pick<VolumeSizes, 'sizeOf' | 'isInUse'>;
 }
 
 /** The key of a pod's volume in both states. */

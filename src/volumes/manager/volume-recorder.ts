@@ -1,18 +1,18 @@
 /** Reports volume operations to the timeline and to metrics, never anything of the content. */
-import { BoundedMap, type Clock } from '../../async/index.js';
+import { BoundedMap, type Clock, errorText } from '../../async/index.js';
 import { formatDuration, formatNanoTimestampOfMs, goQuote, type Pod } from '../../kube/index.js';
 import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
+import type { ExpansionSubject } from '../expansion/index.js';
 import type { VolumeMetrics } from '../metrics.js';
 import type { OperationName } from './operations.js';
 import type { PlannedOperation } from './plan.js';
-import type { UnsupportedResize } from './processing.js';
 import type { Leftover, Reconstruction } from './reconstruct.js';
 
 const verbs: Readonly<
   Record<
     OperationName,
     {
-      readonly what: 'volume.mount' | 'volume.unmount' | 'volume.unmountDevice';
+      readonly what: 'volume.mount' | 'volume.unmount' | 'volume.unmountDevice' | 'volume.expand';
       readonly done: string;
       readonly undone: string;
     }
@@ -25,6 +25,13 @@ const verbs: Readonly<
     done: 'unmounted the device of',
     undone: 'did not unmount the device of',
   },
+  volume_fs_resize: { what: 'volume.expand', done: 'expanded', undone: 'not expanded' },
+};
+
+/** What users are told of a failure; of the others only the log tells. */
+const failureEvents: Readonly<Partial<Record<OperationName, string>>> = {
+  volume_mount: 'FailedMount',
+  volume_fs_resize: 'VolumeResizeFailed',
 };
 
 export class VolumeRecorder {
@@ -60,9 +67,9 @@ export class VolumeRecorder {
     const { pluginName, innerName } = subjectOf(operation);
     this.#measure(pluginName, operation.name, 'fail-unknown', durationMs);
     const { pod } = podOf(operation);
-    if (operation.name === 'volume_mount' && pod !== undefined) {
-      const text = error instanceof Error ? error.message : String(error);
-      this.#timeline.event(pod, 'Warning', 'FailedMount', text);
+    const reason = failureEvents[operation.name];
+    if (reason !== undefined && pod !== undefined) {
+      this.#timeline.event(pod, 'Warning', reason, errorText(error));
     }
     const untilText = formatNanoTimestampOfMs(this.#clock.now() + delayMs);
     this.#timeline.record({
@@ -70,21 +77,26 @@ export class VolumeRecorder {
       what: verbs[operation.name].what,
       message: `${verbs[operation.name].undone} volume ${innerName}: Operation for ${goQuote(operation.key.uniqueName)} failed. No retries permitted until ${untilText} (durationBeforeRetry ${formatDuration(delayMs)}).`,
       because: operation.because,
-      // An event already reports a failed mount.
-      level: operation.name === 'volume_mount' ? 'debug' : 'warn',
+      // An event already reports it.
+      level: reason === undefined ? 'warn' : 'debug',
       ...(pod === undefined ? {} : { pod }),
       error,
       data: { plugin: pluginName, volume: operation.key.uniqueName },
     });
   }
 
-  /** Told once for each pod: every sync of it finds the same. */
-  resizeRefused(pod: Pod, { innerName, state }: UnsupportedResize): void {
-    const key = `${pod.metadata.uid} ${innerName} ${state}`;
-    if (this.#toldResizes.has(key)) return;
+  /** Told of the pod and of its claim; a failure once for each pod, as every refresh finds the same. */
+  resizeTold(
+    { pod, innerName, claim }: ExpansionSubject,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+  ): void {
+    const key = `${pod.metadata.uid} ${innerName} ${reason}`;
+    if (type === 'Warning' && this.#toldResizes.has(key)) return;
     this.#toldResizes.set(key, true);
-    const text = `NodeExpandVolume.NodeExpandVolume failed for volume ${goQuote(innerName)} : status.allocatedResourceStatuses of its claim is ${state}, and this build does not expand volumes on the node`;
-    this.#timeline.event(podRef(pod), 'Warning', 'VolumeResizeFailed', text);
+    this.#timeline.event(podRef(pod), type, reason, message);
+    this.#timeline.claimEvent(claim, type, reason, message);
   }
 
   /** An object shown in the pod's volumes has changed. */
@@ -213,6 +225,7 @@ export class VolumeRecorder {
 function subjectOf(operation: PlannedOperation): { readonly pluginName: string; readonly innerName: string } {
   switch (operation.name) {
     case 'volume_mount':
+    case 'volume_fs_resize':
       return operation.wanted;
     case 'volume_unmount':
       return operation.mount;
@@ -224,6 +237,7 @@ function subjectOf(operation: PlannedOperation): { readonly pluginName: string; 
 function podOf(operation: PlannedOperation): { pod?: PodRef } {
   switch (operation.name) {
     case 'volume_mount':
+    case 'volume_fs_resize':
       return { pod: podRef(operation.wanted.pod) };
     case 'volume_unmount':
       return { pod: operation.mount.owner ?? unnamed(operation.mount.podUid) };

@@ -114,6 +114,7 @@ export interface ManifestTypes {
   ObjectReference: kube.ObjectReference;
   PersistentVolumeClaim: kube.PersistentVolumeClaim;
   PersistentVolumeClaimStatus: kube.PersistentVolumeClaimStatus;
+  PersistentVolumeClaimCondition: kube.PersistentVolumeClaimCondition;
 }
 
 export type ManifestTypeName = keyof ManifestTypes;

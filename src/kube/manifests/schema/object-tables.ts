@@ -73,7 +73,17 @@ export const objectTables = {
     phase: 'string',
     accessModes: '[]string',
     capacity: '{}quantity',
+    allocatedResources: '{}quantity',
     allocatedResourceStatuses: '{}string',
+    conditions: '[]PersistentVolumeClaimCondition',
+  },
+  PersistentVolumeClaimCondition: {
+    type: 'string!',
+    status: 'string!',
+    lastProbeTime: 'string',
+    lastTransitionTime: 'string',
+    reason: 'string',
+    message: 'string',
   },
 } as const satisfies Tables<
   | 'ConfigMap'
@@ -87,4 +97,5 @@ export const objectTables = {
   | 'ObjectReference'
   | 'PersistentVolumeClaim'
   | 'PersistentVolumeClaimStatus'
+  | 'PersistentVolumeClaimCondition'
 >;

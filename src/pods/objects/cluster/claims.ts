@@ -7,25 +7,28 @@ import {
   claimProblem,
   claimReference,
   type PersistentVolume,
+  type PersistentVolumeClaim,
+  type PersistentVolumeClaimStatus,
   type Pod,
   type Volume,
   volumeGroup,
 } from '../../../kube/index.js';
-import { type KubeApi, resources } from '../../../kube-client/index.js';
+import { type KubeApi, mergeSchemaOf, resources, strategicMergeDiff } from '../../../kube-client/index.js';
 
 export interface ApiClaim {
   readonly persistentVolume: PersistentVolume;
   readonly readOnly: boolean;
   readonly extraGroup: number | undefined;
-  /** The state of a resize that waits for this node. */
-  readonly nodeResize?: string;
+  readonly claim: PersistentVolumeClaim;
 }
 
 export class ApiClaims {
   readonly #api: KubeApi;
+  readonly statuses: ApiClaimStatuses;
 
   constructor({ api }: { readonly api: KubeApi }) {
     this.#api = api;
+    this.statuses = new ApiClaimStatuses(api);
   }
 
   /** Rejects with the reason why the pod cannot use its volume's claim. */
@@ -44,13 +47,46 @@ export class ApiClaims {
     );
     const mismatch = bindingProblem(claim, persistentVolume);
     if (mismatch !== undefined) throw claimError(reference, mismatch);
-    const resize = claim.status?.allocatedResourceStatuses?.storage;
-    return {
-      persistentVolume,
-      readOnly,
-      extraGroup: volumeGroup(persistentVolume),
-      ...(resize === 'NodeResizePending' || resize === 'NodeResizeInProgress' ? { nodeResize: resize } : {}),
-    };
+    return { persistentVolume, readOnly, extraGroup: volumeGroup(persistentVolume), claim };
+  }
+}
+
+interface WriteClaimOptions {
+  readonly ifUnchanged: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Reads and writes what claims say of an expansion. */
+class ApiClaimStatuses {
+  readonly #api: KubeApi;
+
+  constructor(api: KubeApi) {
+    this.#api = api;
+  }
+
+  async read(
+    { namespace, name, uid }: { readonly namespace: string; readonly name: string; readonly uid: string },
+    signal: AbortSignal,
+  ): Promise<PersistentVolumeClaim> {
+    const claim = await this.#api.get(resources.persistentVolumeClaims, { namespace, name }, { signal });
+    if (claim.metadata.uid === uid) return claim;
+    throw new Error(`claim ${namespace}/${name} is another one now: its UID is ${claim.metadata.uid}`);
+  }
+
+  /** Sends only the difference: others write other parts of the status. */
+  async write(
+    claim: PersistentVolumeClaim,
+    status: PersistentVolumeClaimStatus,
+    { ifUnchanged, signal }: WriteClaimOptions,
+  ): Promise<PersistentVolumeClaim> {
+    const resource = resources.persistentVolumeClaims;
+    const { namespace = '', name = '', uid, resourceVersion } = claim.metadata;
+    const difference = strategicMergeDiff(mergeSchemaOf(resource), { status: claim.status }, { status });
+    if (Object.keys(difference).length === 0) return claim;
+    const metadata = { uid, ...(ifUnchanged ? { resourceVersion } : {}) };
+    const body = { metadata, ...difference };
+    const ref = { namespace, name };
+    return this.#api.patch(resource, ref, { type: 'strategic', body }, { subresource: 'status', signal });
   }
 }
 
