@@ -66,6 +66,12 @@ export interface DeviceRemains {
   readonly innerName: string;
 }
 
+/** A directory of a device that an earlier run left, and of which nothing is known. */
+export interface UnknownDevice {
+  readonly path: string;
+  readonly problem: string;
+}
+
 /** How full a volume is. */
 export interface VolumeFigures {
   readonly capacityBytes: number;
@@ -86,8 +92,11 @@ export interface DeviceMounts {
     options?: { readonly fsGroup?: number | undefined },
   ): Promise<void>;
   unmountDevice(device: DeviceRemains): Promise<void>;
-  /** Devices that an earlier run left, also those that no pod has a directory for. */
-  remains?(): Promise<readonly DeviceRemains[]>;
+  /** Devices that an earlier run left, also those that no pod has a directory for. Removes what has nothing in it. */
+  remains?(): Promise<{
+    readonly devices: readonly DeviceRemains[];
+    readonly unknown: readonly UnknownDevice[];
+  }>;
 }
 
 /** The part of plugins whose volumes the cluster attaches to the node before they can be mounted. */

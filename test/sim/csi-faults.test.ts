@@ -99,3 +99,23 @@ describe('a pod with an inline volume survives', () => {
     live(fault, (driver) => inlinePod('web', driver), handle),
   );
 });
+
+describe('a pod that is deleted while its volume fails leaves nothing', () => {
+  const always = 1_000_000;
+  const endless = classes.filter(([, { kind }]) => kind !== 'killed');
+  const methods: readonly CsiMethod[] = ['nodeGetCapabilities', 'nodeStageVolume', 'nodePublishVolume'];
+  it.each(cases(methods, endless, always))('%s', async (_, { method, when, effect, times }) => {
+    const world = new CsiWorld();
+    const { driver } = world;
+    world.volume('disk');
+    await driver.start();
+    driver.fail({ method, when, effect, times });
+    const kubelet = await world.start();
+    kubelet.node.set([claimPod('web', 'disk')]);
+    await kubelet.node.advance(3 * minute);
+    await kubelet.end('web');
+    if (method === 'nodeGetCapabilities') driver.mend();
+    await kubelet.untilNothingIsLeft(20 * minute);
+    expect(driver.hits).toBeGreaterThan(1);
+  });
+});

@@ -74,10 +74,7 @@ export async function publishVolume(options: PublishOptions, request: SetUpReque
     volumeHandle: volume.handle,
     volumeLifecycleMode: mode,
   }).catch((error: unknown) => {
-    throw new VolumeFailure(
-      'final',
-      `${prefix}failed to save volume data file ${directory}: ${errorText(error)}`,
-    );
+    throw transient(`${prefix}failed to save volume data file ${directory}: `, error);
   });
   const target = join(directory, publishedMount);
   try {
@@ -128,10 +125,7 @@ async function contextOf(
 
 async function makeDirectory({ host, directory }: PublishOptions): Promise<void> {
   await host.files.mkdir(directory, { recursive: true, mode: directoryMode }).catch((error: unknown) => {
-    throw new VolumeFailure(
-      'final',
-      `${prefix}mounter.SetUpAt failed to create dir ${goQuote(directory)}:  ${errorText(error)}`,
-    );
+    throw transient(`${prefix}mounter.SetUpAt failed to create dir ${goQuote(directory)}:  `, error);
   });
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path/posix';
 import { errorText } from '../../async/index.js';
 import { type Host, isMountPoint, mountAt, namesIn } from '../../host/index.js';
 import { goQuote } from '../../kube/index.js';
-import { type DeviceRemains, VolumeFailure, type VolumeSpec } from '../contracts.js';
+import { type DeviceRemains, type UnknownDevice, VolumeFailure, type VolumeSpec } from '../contracts.js';
 import { publishContext } from './attach.js';
 import { type CsiClientOptions, type CsiNodeClient, csiStep } from './client.js';
 import { callFailure, prefixed, transient } from './failures.js';
@@ -19,7 +19,13 @@ import {
 import type { CsiVolumesOptions } from './plugin.js';
 import { attributesOf, mountCapability } from './requests.js';
 import { readSecret } from './secrets.js';
-import { readVolData, removeMountDirectory, writeVolData } from './vol-data.js';
+import {
+  type RemovedMount,
+  readVolData,
+  removeMountDirectory,
+  volDataName,
+  writeVolData,
+} from './vol-data.js';
 
 const prefix = 'kubernetes.io/csi: ';
 const directoryMode = 0o750;
@@ -69,11 +75,12 @@ export async function stageVolume(
     });
   } catch (error) {
     const failure = callFailure(error);
+    if (failure.failureClass !== 'final') throw failure;
+    const left = await removeMountDirectory(host, directory, stagedMount, mounted(host)).catch(
+      (): RemovedMount => 'still mounted',
+    );
     // What is mounted in spite of the failure stays with its metadata, and is unstaged later.
-    if (failure.failureClass === 'final') {
-      await removeMountDirectory(host, directory, stagedMount, mounted(host)).catch(() => {});
-    }
-    throw failure;
+    throw left === 'removed' ? failure : new VolumeFailure('uncertain', failure.message, { cause: failure });
   }
 }
 
@@ -143,20 +150,38 @@ async function refuseWhileReferenced(host: Host, target: string): Promise<void> 
 }
 
 /** Volumes that an earlier run staged, also those that no pod has a directory for. */
-export async function stagedRemains(host: Host, rootDir: string): Promise<readonly DeviceRemains[]> {
-  const found: DeviceRemains[] = [];
+export async function stagedRemains(
+  host: Host,
+  rootDir: string,
+): Promise<{ readonly devices: readonly DeviceRemains[]; readonly unknown: readonly UnknownDevice[] }> {
+  const devices: DeviceRemains[] = [];
+  const unknown: UnknownDevice[] = [];
   const root = stagingRoot(rootDir);
   for (const driver of await namesIn(host, root)) {
     if (!isDriverName(driver) || driver === 'volumeDevices') continue;
     for (const name of await namesIn(host, join(root, driver))) {
-      const data = await readVolData(host, join(root, driver, name)).catch(() => undefined);
-      if (data?.driverName !== driver) continue;
-      const volume = { driver, handle: data.volumeHandle };
-      if (stagingDirectory(rootDir, volume) !== join(root, driver, name)) continue;
-      found.push({ uniqueName: deviceName(volume), innerName: data.volumeHandle });
+      const path = join(root, driver, name);
+      try {
+        const volume = await stagedVolume(host, path);
+        if (volume === undefined) continue;
+        if (stagingDirectory(rootDir, volume) !== path) {
+          throw new Error(`its ${volDataName} is about another volume`);
+        }
+        devices.push({ uniqueName: deviceName(volume), innerName: volume.handle });
+      } catch (error) {
+        unknown.push({ path, problem: errorText(error) });
+      }
     }
   }
-  return found;
+  return { devices, unknown };
+}
+
+/** Undefined if nothing was staged there; then nothing is left of it. */
+async function stagedVolume(host: Host, path: string): Promise<DriverVolume | undefined> {
+  const data = await readVolData(host, path);
+  if (data !== undefined) return { driver: data.driverName, handle: data.volumeHandle };
+  if ((await removeMountDirectory(host, path, stagedMount, mounted(host))) === 'removed') return undefined;
+  throw new Error(`${stagedMount} is mounted, but has no ${volDataName}`);
 }
 
 export const mounted =

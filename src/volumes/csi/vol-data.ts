@@ -1,6 +1,13 @@
 /** The metadata that CSI volumes have on disk, so that they can be taken down without the API: `vol_data.json`. */
 import { join } from 'node:path/posix';
-import { type Host, isHostError, isMissing, readRegular, replaceFile } from '../../host/index.js';
+import {
+  type Host,
+  isHostError,
+  isMissing,
+  readRegular,
+  replaceFile,
+  temporarySuffix,
+} from '../../host/index.js';
 import { goQuote } from '../../kube/index.js';
 
 export const volDataName = 'vol_data.json';
@@ -76,6 +83,8 @@ export async function removeMountDirectory(
   try {
     await tolerant(host.files.rmdir(mount));
     await tolerant(host.files.unlink(join(directory, volDataName)));
+    // A process that died while it wrote the metadata leaves this.
+    await tolerant(host.files.unlink(join(directory, `${volDataName}${temporarySuffix}`)));
     await tolerant(host.files.rmdir(directory));
   } catch (error) {
     const place = isHostError(error) ? error.path : mount;

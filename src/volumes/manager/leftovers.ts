@@ -1,5 +1,6 @@
 /** Removes leftovers of earlier runs that no mount accounts for: unmounts, and removes only empty directories. */
-import { type Host, mountPointsUnder, removeEmptyTree, unmountTree } from '../../host/index.js';
+import { type Host, removeEmptyTree, unmountTree } from '../../host/index.js';
+import type { VolumePlugin } from '../contracts.js';
 import { cleanSubPaths } from '../subpath/index.js';
 import type { Leftover, Reconstruction, StrandedSubPaths } from './reconstruct.js';
 import type { VolumeRecorder } from './volume-recorder.js';
@@ -8,6 +9,7 @@ export interface LeftoversOptions {
   readonly host: Host;
   readonly podDirectory: (uid: string) => string;
   readonly notes: VolumeRecorder;
+  readonly plugins: readonly VolumePlugin[];
 }
 
 export class Leftovers {
@@ -28,8 +30,15 @@ export class Leftovers {
     this.#subPaths = subPaths;
   }
 
-  /** The work for pods with nothing running. Each pod is tried once: a second attempt would go no better. */
-  due(isRuntimeGone: (uid: string) => boolean): (() => Promise<void>)[] {
+  /**
+   * The work for pods with nothing running. Each pod is tried once: a second attempt would go no better. A volume that is
+   * accounted for again, as its pod was set up anew, is no leftover any more.
+   */
+  due(
+    isRuntimeGone: (uid: string) => boolean,
+    isAccountedFor: (leftover: Leftover) => boolean,
+  ): (() => Promise<void>)[] {
+    this.#volumes = this.#volumes.filter((leftover) => !isAccountedFor(leftover));
     const volumes = this.#volumes.filter(({ podUid }) => isRuntimeGone(podUid));
     const subPaths = this.#subPaths.filter(({ podUid }) => isRuntimeGone(podUid));
     this.#volumes = this.#volumes.filter((leftover) => !volumes.includes(leftover));
@@ -41,8 +50,8 @@ export class Leftovers {
   }
 
   async #cleanVolume(leftover: Leftover): Promise<void> {
-    const { host, notes } = this.#options;
-    await cleanLeftover(host, leftover).then(
+    const { notes } = this.#options;
+    await this.#remove(leftover).then(
       () => notes.leftoverCleaned(leftover),
       (error: unknown) => notes.leftoverKept(leftover, error),
     );
@@ -55,10 +64,13 @@ export class Leftovers {
       (error: unknown) => notes.subPathsKept(podUid, innerName, error),
     );
   }
-}
 
-async function cleanLeftover(host: Host, { path, isKept, problem }: Leftover): Promise<void> {
-  if (!isKept) await unmountTree(host, path);
-  else if ((await mountPointsUnder(host, path)).length > 0) throw new Error(problem);
-  await removeEmptyTree(host, path);
+  /** A plugin knows what of its own can go; anything else is unmounted, and goes if it is empty. */
+  async #remove({ path, pluginName, podUid, innerName, isKept }: Leftover): Promise<void> {
+    const { host, plugins } = this.#options;
+    const plugin = plugins.find(({ name }) => name === pluginName);
+    if (isKept && plugin !== undefined) return plugin.tearDown({ podUid, innerName });
+    await unmountTree(host, path);
+    await removeEmptyTree(host, path);
+  }
 }

@@ -91,7 +91,7 @@ export class VolumeManager {
         tell: (subject, type, reason, message) => this.#notes.resizeTold(subject, type, reason, message),
       },
     });
-    this.#leftovers = new Leftovers({ host, podDirectory, notes: this.#notes });
+    this.#leftovers = new Leftovers({ host, podDirectory, plugins, notes: this.#notes });
     this.#reconciler = new Reconciler({
       clock,
       pods,

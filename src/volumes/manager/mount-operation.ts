@@ -43,7 +43,7 @@ export async function runMount(operation: MountOperation, signal: AbortSignal): 
   });
 }
 
-/** Why the volume may not be mounted, or undefined. */
+/** Why the volume may not be mounted, or undefined. Nothing was begun, so what an earlier attempt may have mounted stays known. */
 export function mountRefusal({
   wanted,
   plugin,
@@ -55,19 +55,21 @@ export function mountRefusal({
   const { persistentVolume } = spec;
   const misplaced = nodeAffinityProblem(persistentVolume, node);
   if (misplaced !== undefined) {
-    return new FailedMount('MountVolume.NodeAffinity check failed', innerName, new Error(misplaced));
+    return new FailedMount('MountVolume.NodeAffinity check failed', innerName, notBegun(misplaced));
   }
   if ((persistentVolume.spec.mountOptions ?? []).length > 0 && !plugin.supportsMountOptions) {
     const problem = 'mount options are not supported for this volume type';
-    return new FailedMount('MountVolume.MountOptionSupport check failed', innerName, new Error(problem));
+    return new FailedMount('MountVolume.MountOptionSupport check failed', innerName, notBegun(problem));
   }
   const { accessModes = [] } = persistentVolume.spec;
   if (accessModes.length === 1 && accessModes[0] === 'ReadWriteOncePod' && isUsedElsewhere(wanted, actual)) {
     const problem = 'volume uses the ReadWriteOncePod access mode and is already in use by another pod';
-    return new FailedMount('MountVolume.SetUp failed', innerName, new Error(problem));
+    return new FailedMount('MountVolume.SetUp failed', innerName, notBegun(problem));
   }
   return undefined;
 }
+
+const notBegun = (problem: string): VolumeFailure => new VolumeFailure('transient', problem);
 
 function isUsedElsewhere({ podUid, pluginName, innerName }: WantedMount, { mounts }: ActualState): boolean {
   return [...mounts.values()].some(

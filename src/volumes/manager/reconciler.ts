@@ -9,6 +9,7 @@ import type { Leftovers } from './leftovers.js';
 import type { OperationExecutor } from './operation-executor.js';
 import { begun, failed, isBusy, type OperationEntry, operationKey, operationKeyText } from './operations.js';
 import { type PlannedOperation, planVolumes } from './plan.js';
+import type { Leftover } from './reconstruct.js';
 import { mountKey, type WantedMount } from './states.js';
 import type { VolumeRecorder } from './volume-recorder.js';
 
@@ -224,7 +225,15 @@ export class Reconciler {
   }
 
   #cleanLeftovers(isRuntimeGone: (uid: string) => boolean): void {
-    for (const clean of this.#options.leftovers.due(isRuntimeGone)) {
+    const { leftovers, operator } = this.#options;
+    if (leftovers.isEmpty) return;
+    const known = [...operator.actual.mounts.values(), ...this.#desired.values()];
+    const isAccountedFor = ({ podUid, pluginName, innerName }: Leftover): boolean =>
+      known.some(
+        (mount) =>
+          mount.podUid === podUid && mount.pluginName === pluginName && mount.innerName === innerName,
+      );
+    for (const clean of leftovers.due(isRuntimeGone, isAccountedFor)) {
       this.#tasks.start('removing what an earlier run left', () => this.#gate.run(clean));
     }
   }

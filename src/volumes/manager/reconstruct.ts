@@ -2,7 +2,7 @@
 import { join } from 'node:path/posix';
 import { asError, errorText } from '../../async/index.js';
 import { type Host, isHostError, isMissing } from '../../host/index.js';
-import type { VolumePlugin, VolumeSpec } from '../contracts.js';
+import type { UnknownDevice, VolumePlugin, VolumeSpec } from '../contracts.js';
 import { subPathsDirectory } from '../subpath/index.js';
 import {
   type ActualDevice,
@@ -34,6 +34,8 @@ export interface Reconstruction {
   readonly devices: readonly ActualDevice[];
   readonly leftovers: readonly Leftover[];
   readonly subPaths: readonly StrandedSubPaths[];
+  /** They stay for the administrator. */
+  readonly unknownDevices: readonly UnknownDevice[];
   /** Directories that could not be read, with the reason. */
   readonly problems: readonly string[];
 }
@@ -67,13 +69,19 @@ export async function reconstruct(
   const identities = await identify(dirs, plugins);
   const judged = judgeDirectories(dirs, rootDir, plugins, identities);
   const devices = [...judged.devices];
+  const unknownDevices: UnknownDevice[] = [];
   for (const plugin of plugins) {
-    for (const { uniqueName, innerName } of (await plugin.devices?.remains?.()) ?? []) {
+    const left = await plugin.devices?.remains?.().catch((error: unknown) => {
+      problems.push(`devices of ${plugin.name}: ${errorText(error)}`);
+    });
+    unknownDevices.push(...(left?.unknown ?? []));
+    for (const { uniqueName, innerName } of left?.devices ?? []) {
       if (devices.some((device) => device.uniqueName === uniqueName)) continue;
       devices.push({ uniqueName, innerName, pluginName: plugin.name, state: 'uncertain' });
     }
   }
-  return { ...judged, devices, subPaths: strandedSubPaths(subPaths, judged.mounts), problems };
+  const stranded = strandedSubPaths(subPaths, judged.mounts);
+  return { ...judged, devices, subPaths: stranded, unknownDevices, problems };
 }
 
 /** What plugins say of directories whose names do not tell enough. */
@@ -113,7 +121,7 @@ export function judgeDirectories(
   rootDir: string,
   plugins: readonly VolumePlugin[],
   identities: VolumeIdentities = new Map(),
-): Omit<Reconstruction, 'problems' | 'subPaths'> {
+): Omit<Reconstruction, 'problems' | 'subPaths' | 'unknownDevices'> {
   const mounts: ActualMount[] = [];
   const devices = new Map<string, ActualDevice>();
   const leftovers: Leftover[] = [];

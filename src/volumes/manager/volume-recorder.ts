@@ -130,9 +130,19 @@ export class VolumeRecorder {
     });
   }
 
-  reconstructed({ mounts, devices, leftovers, problems }: Reconstruction): void {
-    this.#metrics.reconstructed.inc({}, mounts.length + leftovers.length);
-    this.#metrics.reconstructErrors.inc({}, leftovers.length);
+  reconstructed({ mounts, devices, leftovers, unknownDevices, problems }: Reconstruction): void {
+    this.#metrics.reconstructed.inc({}, mounts.length + leftovers.length + unknownDevices.length);
+    this.#metrics.reconstructErrors.inc({}, leftovers.length + unknownDevices.length);
+    for (const { path, problem } of unknownDevices) {
+      this.#timeline.record({
+        kind: 'problem',
+        what: 'volume.leftover',
+        message: `${path} stays as it is: it is not known which volume is mounted there`,
+        because: 'an earlier run left it',
+        error: problem,
+        level: 'warn',
+      });
+    }
     for (const problem of problems) {
       this.#timeline.record({
         kind: 'problem',
