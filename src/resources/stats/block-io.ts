@@ -24,6 +24,7 @@ export interface DeviceIo {
 }
 
 const deviceNumbers = /^(\d{1,5}):(\d{1,8})$/;
+const deviceLine = /^\d{1,5}:\d{1,8} /m;
 
 /** `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6 cost.usage=7` */
 export function ioStatDevices(text: string): DeviceIo[] {
@@ -96,6 +97,8 @@ export function blkioDevices(read: CgroupText, sets: readonly BlkioSet[] = allBl
   for (const set of sets) {
     const first = read(firstFile(set));
     if (first === undefined || first.trim() === '') continue;
+    // Both files of such a set count the same requests.
+    if (!set.isFull && !deviceLine.test(first)) return [];
     const figures = (name: string): ReadonlyMap<string, Map<string, number>> =>
       blkioFigures(read(`${set.prefix}${name}${set.suffix}`) ?? '');
     const bytes = figures('io_service_bytes');

@@ -6,10 +6,12 @@ import { headText } from './exposition.js';
 /** One text a family, made when it is asked for. Families without samples are omitted, and so is a subject with the labels of another. */
 export function* containersText(subjects: readonly CadvisorSubject[], now: ScrapeNow): Generator<string> {
   const shown = [...new Map(subjects.map((subject) => [subject.labels, subject])).values()];
+  const only = shown.map(({ labels }) => `{${labels}} `);
   for (const family of cadvisorFamilies) {
     const samples = new FamilyText(family.name);
-    for (const subject of shown) {
+    for (const [at, subject] of shown.entries()) {
       samples.labels = subject.labels;
+      samples.only = only[at] ?? '';
       family.write(subject, samples.emit, now);
     }
     if (samples.text !== '') yield headText(family) + samples.text;
@@ -21,6 +23,8 @@ class FamilyText {
   text = '';
   /** Of the subject whose samples come now. */
   labels = '';
+  /** The same as a whole set, for samples without further labels: these are most. */
+  only = '';
   readonly #name: string;
   #timeMs: number | undefined;
   #end = '\n';
@@ -34,7 +38,7 @@ class FamilyText {
       this.#timeMs = timeMs;
       this.#end = timeMs === undefined ? '\n' : ` ${Math.round(timeMs)}\n`;
     }
-    const labels = more === undefined ? this.labels : `${this.labels},${more}`;
-    this.text += `${this.#name}{${labels}} ${value}${this.#end}`;
+    const labels = more === undefined ? this.only : `{${this.labels},${more}} `;
+    this.text += this.#name + labels + value + this.#end;
   };
 }

@@ -1,7 +1,7 @@
 /** What `/metrics/cadvisor` has to say of the machine, of one cgroup or of one container. */
 import type { DeviceIo } from './block-io.js';
 import type { DetailedSample } from './cgroup-sampler.js';
-import { labelText, timeMsOf } from './exposition.js';
+import { escaped, timeMsOf } from './exposition.js';
 import type { InterfaceCounters } from './machine-files.js';
 import type { DiskCounters, FilledFileSystem } from './mounted-file-systems.js';
 import type {
@@ -71,7 +71,7 @@ export function subjectLabels({
   name = '',
   id,
 }: SubjectLabels): string {
-  return labelText({ namespace, pod, container, image, name, id });
+  return `namespace="${escaped(namespace)}",pod="${escaped(pod)}",container="${escaped(container)}",image="${escaped(image)}",name="${escaped(name)}",id="${escaped(id)}"`;
 }
 
 export function basicsOfSample({ atMs, numbers, usage, hasPressure }: DetailedSample): CadvisorBasics {

@@ -146,6 +146,17 @@ describe('block devices', () => {
       sectors: device?.sectors?.get('Count'),
     }).toEqual(expected);
   });
+
+  it('of version 1: no second file is read for a cgroup that has used no device', () => {
+    const read: string[] = [];
+    const files = { 'blkio.throttle.io_serviced_recursive': 'Total 0\n' };
+    const devices = blkioDevices((file) => {
+      read.push(file);
+      return from(files)(file);
+    });
+    expect(devices).toEqual([]);
+    expect(read.at(-1)).toBe('blkio.throttle.io_serviced_recursive');
+  });
 });
 
 describe('processes', () => {

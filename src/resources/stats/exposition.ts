@@ -35,8 +35,8 @@ function line(name: string, { labels = {}, value, timeMs }: Sample): string {
   return `${name}${set} ${value}${timeMs === undefined ? '' : ` ${Math.round(timeMs)}`}\n`;
 }
 
-/** Labels without their braces, so that more can follow. */
-export function labelText(labels: Readonly<Record<string, string>>): string {
+/** Labels without their braces. */
+function labelText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .map(([label, text]) => `${label}="${escaped(text)}"`)
     .join(',');

@@ -1,6 +1,7 @@
 /** Reads files of the kernel: at once, whole, and no more than they can hold. */
 import {
   closeSync,
+  constants,
   type Dirent,
   opendirSync,
   openSync,
@@ -44,7 +45,7 @@ export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>):
   };
   const opened = (path: string, read: (descriptor: number) => string): string | undefined =>
     ifThere(() => {
-      const descriptor = openSync(path, 'r');
+      const descriptor = openSync(path, constants.O_RDONLY);
       try {
         return read(descriptor);
       } finally {
@@ -56,7 +57,7 @@ export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>):
     readCgroupFile: (path) =>
       opened(path, (descriptor) => {
         const count = readSync(descriptor, buffer, 0, buffer.length, 0);
-        return count < wholeBelowBytes ? buffer.toString('latin1', 0, count) : whole(descriptor);
+        return count < wholeBelowBytes ? buffer.latin1Slice(0, count) : whole(descriptor);
       }),
     names: (path, limit) => ifThere(() => namesIn(path, limit)) ?? [],
     directories: (path) =>

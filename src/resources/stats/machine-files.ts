@@ -115,24 +115,26 @@ export function summaryInterface({ name, receive, transmit }: InterfaceCounters)
   };
 }
 
-const noPressure: PsiFigures = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+const noFigures: PsiFigures = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+const noPressure: PsiStats = { full: noFigures, some: noFigures };
 
 /** `cpu.pressure` and its like; zeros if the kernel has none. */
 export function pressure(text: string | undefined): PsiStats {
-  const line = (kind: string): PsiFigures => {
-    const [, fields] = new RegExp(`^${kind} (.*)$`, 'm').exec(text ?? '') ?? [];
-    if (fields === undefined) return noPressure;
-    const values = Object.fromEntries(fields.split(' ').map((field) => field.split('='))) as Record<
-      string,
-      string
-    >;
-    const numberOf = (name: string): number => Number(values[name] ?? 0);
-    return {
-      total: numberOf('total'),
-      avg10: numberOf('avg10'),
-      avg60: numberOf('avg60'),
-      avg300: numberOf('avg300'),
-    };
-  };
-  return { full: line('full'), some: line('some') };
+  if (text === undefined) return noPressure;
+  return { full: stallsIn(fullLine.exec(text)?.[1]), some: stallsIn(someLine.exec(text)?.[1]) };
+}
+const fullLine = /^full (.*)$/m;
+const someLine = /^some (.*)$/m;
+
+/** `avg10=0.00 avg60=0.00 avg300=0.00 total=0` */
+function stallsIn(fields: string | undefined): PsiFigures {
+  if (fields === undefined) return noFigures;
+  const found = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+  for (const field of fields.split(' ')) {
+    const at = field.indexOf('=');
+    const name = field.slice(0, Math.max(at, 0));
+    if (name === 'total' || name === 'avg10' || name === 'avg60' || name === 'avg300')
+      found[name] = Number(field.slice(at + 1));
+  }
+  return found;
 }

@@ -13,9 +13,16 @@ export interface ProcessFigures {
   readonly fileDescriptorLimit: number | undefined;
 }
 
+const processId = /^[1-9]\d{0,9}$/;
+
 /** The process ids in `cgroup.procs`. */
 export function processIds(text: string): number[] {
-  return text.split('\n').flatMap((line) => (/^[1-9]\d{0,9}$/.test(line) ? Number(line) : []));
+  // Many cgroups have none of their own: those of pods, and all above them.
+  if (text === '') return [];
+  return text
+    .split('\n')
+    .filter((line) => processId.test(line))
+    .map(Number);
 }
 
 export interface ProcessCountsOptions {
