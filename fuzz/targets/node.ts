@@ -24,7 +24,7 @@ import { cgroupOfProcess, numbersOfV1, numbersOfV2 } from '../../src/resources/s
 import { detailsOfV1, detailsOfV2 } from '../../src/resources/stats/cgroup-details.js';
 import {
   bootTimeMs,
-  keyedNumbers,
+  KeyedNumbers,
   memInfo,
   netDev,
   pressure,
@@ -148,7 +148,7 @@ const cgroupFiles: Target = {
   words: ['max', 'total=', 'avg10=', '\n', ' ', 'Read', '8:0 '],
   run(input) {
     const text = input.toString('utf8');
-    keyedNumbers(text);
+    new KeyedNumbers(text).get(text.slice(0, 8));
     pressure(text);
     const read = (): string => text;
     const numbers = numbersOfV2(read);

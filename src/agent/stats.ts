@@ -70,6 +70,7 @@ export function agentStats(
   const { nodeName, timeline, registry } = kubelet;
   const files = linuxKernelFiles(statsLimits);
   const sampler = new CgroupSampler({ clock: systemClock, files });
+  tasks.signal.addEventListener('abort', () => sampler.close(), { once: true });
   const host = linuxHost();
   const machine = linuxMachine({ clock: systemClock, cgroups: sampler, host });
   const hugePagesBytes = hugePages(rootDir);

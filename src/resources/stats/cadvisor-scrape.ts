@@ -38,6 +38,8 @@ export interface CadvisorPage {
   readonly error?: unknown;
 }
 
+/** How long cgroups are read without a break. */
+const turnMs = 2;
 /** More than the containers of a node. */
 const maxKnown = 4_096;
 
@@ -80,7 +82,7 @@ async function subjectsNow(
   known: BoundedMap<string, string>,
   images: ReturnType<typeof sandboxImages>,
 ): Promise<CadvisorSubject[]> {
-  const { cri, cgroups: sampler, systemCgroups, podCgroups, oomKills } = options;
+  const { cri, clock, cgroups: sampler, systemCgroups, podCgroups, oomKills } = options;
   if (sampler === undefined) return summarySubjects(await options.measured());
   const [{ items }, { containers }, system, fileSystems] = await Promise.all([
     cri.listPodSandbox({}),
@@ -110,13 +112,19 @@ async function subjectsNow(
   const names = { ofContainers: deviceNames(disks, new Map()), ofOthers: deviceNames(disks, mounted) };
   const rows = fileSystems.map((each) => ({ ...each, disk: disks.get(each.device) }));
   const subjects: CadvisorSubject[] = [];
-  for (const cgroup of new Set([...listed, ...owned.owners.keys()])) {
-    // A pod with many open files makes its own cgroup slow to read; the rest of the agent goes on between two.
-    await setImmediate();
+  const shown = new Set([...listed, ...owned.owners.keys()]);
+  let turnBegan = clock.monotonic();
+  for (const cgroup of shown) {
+    // The rest of the agent goes on between two cgroups; one with many open files is slow to read.
+    if (clock.monotonic() - turnBegan >= turnMs) {
+      await setImmediate();
+      turnBegan = clock.monotonic();
+    }
     // One that vanished meanwhile has no samples.
     const sample = sampler.detailed(cgroup);
     if (sample !== undefined) subjects.push(subjectOf(cgroup, sample, owned, names, rows, sampler));
   }
+  sampler.settle(shown);
   oomKills.keep((cgroup) => sampler.isThere(cgroup));
   if (owned.homeless.some(({ isSandbox }) => !isSandbox)) {
     const ids = new Set(owned.homeless.map(({ id }) => id));
@@ -139,7 +147,7 @@ function subjectOf(
   const allDevices = sample.details.devices.map((device) => ({ ...device, label: nameOf(device) }));
   const pid = isRoot ? 1 : owner?.isSandbox === true ? sample.processes.firstPid : undefined;
   const interfaces = pid === undefined ? undefined : sampler.network(pid);
-  const { createdAtMs } = sample.usage;
+  const { createdAtMs } = sample;
   return {
     kind: isRoot ? 'root' : owner === undefined ? 'cgroup' : 'container',
     labels: subjectLabels({ ...(owner?.labels ?? pods.get(cgroup)), id: cgroup }),

@@ -1,8 +1,9 @@
 /** What `/metrics/cadvisor` has to say of the machine, of one cgroup or of one container. */
 import type { DeviceIo } from './block-io.js';
+import { workingSetOf } from './cgroup.js';
 import type { DetailedSample } from './cgroup-sampler.js';
 import { escaped, timeMsOf } from './exposition.js';
-import type { InterfaceCounters } from './machine-files.js';
+import { type InterfaceCounters, pressure } from './machine-files.js';
 import type { DiskCounters, FilledFileSystem } from './mounted-file-systems.js';
 import type {
   CpuStats,
@@ -74,17 +75,23 @@ export function subjectLabels({
   return `namespace="${escaped(namespace)}",pod="${escaped(pod)}",container="${escaped(container)}",image="${escaped(image)}",name="${escaped(name)}",id="${escaped(id)}"`;
 }
 
-export function basicsOfSample({ atMs, numbers, usage, hasPressure }: DetailedSample): CadvisorBasics {
+export function basicsOfSample({ atMs, numbers, hasPressure }: DetailedSample): CadvisorBasics {
   return {
     atMs,
     cpuSeconds: Number(numbers.usageCoreNanoSeconds) / 1e9,
     usageBytes: numbers.usageBytes,
-    workingSetBytes: usage.memory.workingSetBytes,
+    workingSetBytes: workingSetOf(numbers),
     rssBytes: numbers.rssBytes,
     swapBytes: numbers.swapUsageBytes ?? 0,
     pageFaults: numbers.pageFaults,
     majorPageFaults: numbers.majorPageFaults,
-    stalls: hasPressure ? { cpu: usage.cpu.psi, memory: usage.memory.psi, io: usage.io?.psi } : undefined,
+    stalls: hasPressure
+      ? {
+          cpu: pressure(numbers.cpuPressure),
+          memory: pressure(numbers.memoryPressure),
+          io: pressure(numbers.ioPressure),
+        }
+      : undefined,
   };
 }
 

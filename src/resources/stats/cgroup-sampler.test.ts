@@ -239,7 +239,11 @@ describe('CgroupSampler', () => {
       listed += some.length;
       return some;
     };
-    const { fileDescriptors } = processFigures({ ...files, names }, procRoot, [50, 51, 52, 53, 54, 55]);
+    const { fileDescriptors } = processFigures(
+      { ...files, names, readLimits: files.read },
+      procRoot,
+      [50, 51, 52, 53, 54, 55],
+    );
     expect(fileDescriptors).toBe(statsLimits.listedDescriptors);
     expect(listed).toBe(statsLimits.listedDescriptors);
   });

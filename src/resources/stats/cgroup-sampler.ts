@@ -5,14 +5,17 @@ import { type BlkioSet, blkioSetsOf } from './block-io.js';
 import { type CgroupNumbers, type CgroupText, numbersOfV1, numbersOfV2, usageOf } from './cgroup.js';
 import { type CgroupDetails, detailsOfV1, detailsOfV2 } from './cgroup-details.js';
 import { type CgroupTrees, cgroupTrees, type StatsController } from './cgroup-trees.js';
+import { KeptFiles } from './kept-files.js';
 import type { KernelFiles } from './kernel-files.js';
 import { statsLimits } from './limits.js';
 import type { CgroupUsage } from './machine.js';
 import { type InterfaceCounters, interfaceCounters, memInfo, uptimeMs } from './machine-files.js';
-import { ProcessCounts, type ProcessFigures, processIds } from './processes.js';
+import { openFilesLimit, ProcessCounts, type ProcessFigures, processIds } from './processes.js';
 
 export interface CgroupSample {
+  /** As the summary shows it; made when it is asked for. */
   readonly usage: CgroupUsage;
+  readonly createdAtMs: number;
   readonly numbers: CgroupNumbers;
   /** When it was read. */
   readonly atMs: number;
@@ -50,6 +53,7 @@ export class CgroupSampler {
   readonly #cgroupRoot: string;
   readonly #kept = new BoundedMap<string, KeptSample>({ maxEntries: statsLimits.cgroups });
   readonly #processes: ProcessCounts;
+  #openFiles: KeptFiles | undefined;
   #trees: CgroupTrees | undefined;
   #blkioSets: readonly BlkioSet[] | undefined;
   #bootMs: number | undefined;
@@ -73,7 +77,7 @@ export class CgroupSampler {
     try {
       return this.#keep(cgroup, this.#sampleOf(cgroup, read));
     } catch (error) {
-      this.#created.delete(cgroup);
+      this.#forget(cgroup);
       throw error;
     }
   }
@@ -88,9 +92,24 @@ export class CgroupSampler {
       const sample = kept !== undefined && this.#isFresh(kept) ? kept.sample : this.#sampleOf(cgroup, read);
       return this.#keep(cgroup, this.#withDetails(cgroup, sample, read));
     } catch {
-      this.#created.delete(cgroup);
+      this.#forget(cgroup);
       return undefined;
     }
+  }
+
+  #forget(cgroup: string): void {
+    this.#created.delete(cgroup);
+    this.#openFiles?.close(cgroup);
+  }
+
+  /** No cgroup but these is read again soon. */
+  settle(cgroups: ReadonlySet<string>): void {
+    this.#openFiles?.closeExcept(cgroups);
+  }
+
+  /** Closes all files that were kept open; later readings keep none. */
+  close(): void {
+    this.#keptOpen.end();
   }
 
   /** The next readings are new ones. */
@@ -112,7 +131,7 @@ export class CgroupSampler {
 
   /** What went through the network of a process; undefined if the process is gone. */
   network(pid: number): InterfaceCounters[] | undefined {
-    const text = this.#files.read(path.join(this.#procRoot, String(pid), 'net/dev'));
+    const text = this.#files.read(`${this.#procRoot}/${pid}/net/dev`);
     return text === undefined ? undefined : interfaceCounters(text);
   }
 
@@ -159,7 +178,17 @@ export class CgroupSampler {
     const own =
       this.#tree.version === 2 ? numbersOfV2(read('memory')) : numbersOfV1(read('cpuacct'), read('memory'));
     const numbers = cgroup === root ? this.#withMachine(own) : own;
-    return { atMs, numbers, usage: { createdAtMs: this.#createdAtMs(cgroup), ...usageOf(numbers, atMs) } };
+    const createdAtMs = this.#createdAtMs(cgroup);
+    let usage: CgroupUsage | undefined;
+    return {
+      atMs,
+      numbers,
+      createdAtMs,
+      get usage() {
+        usage ??= { createdAtMs, ...usageOf(numbers, atMs) };
+        return usage;
+      },
+    };
   }
 
   /** The machine limits the root. */
@@ -206,11 +235,17 @@ export class CgroupSampler {
     const spec = isRoot
       ? { ...details.spec, memoryLimitBytes: limitBytes, swapLimitBytes, reservationBytes: 0 }
       : details.spec;
+    const { atMs, numbers, createdAtMs } = sample;
     return {
-      ...sample,
+      atMs,
+      numbers,
+      createdAtMs,
+      get usage() {
+        return sample.usage;
+      },
       // Without the controller the processes stand for their threads.
       details: { ...details, spec, threads: details.threads || (isRoot ? 0 : pids.length) },
-      processes: this.#processes.of(cgroup, pids),
+      processes: this.#processes.of(cgroup, pids, (file) => this.#keptOpen.ofProcess(cgroup, file)),
       hasPressure: this.#tree.version === 2 && cpuPressure !== undefined,
     };
   }
@@ -220,8 +255,20 @@ export class CgroupSampler {
     return this.#blkioSets;
   }
 
+  get #keptOpen(): KeptFiles {
+    if (this.#openFiles === undefined) {
+      const ofProcess = openFilesLimit(this.#proc('self/limits') ?? '') ?? -1;
+      // Most of what the agent may have open is for others.
+      const share = ofProcess < 0 ? statsLimits.keptFiles : Math.floor(ofProcess / 4);
+      const limit = Math.min(share, statsLimits.keptFiles);
+      this.#openFiles = new KeptFiles({ clock: this.#clock, files: this.#files, limit });
+    }
+    return this.#openFiles;
+  }
+
   /** The files of a cgroup, each read once. */
   #readerOf(cgroup: string): (controller: StatsController) => CgroupText {
+    const readIn = this.#keptOpen.of(cgroup);
     const byDirectory = new Map<string, CgroupText>();
     return (controller) => {
       const directory = this.#tree.directory(cgroup, controller);
@@ -231,7 +278,7 @@ export class CgroupSampler {
       const texts = new Map<string, string | undefined>();
       const read: CgroupText = (file) => {
         if (texts.has(file)) return texts.get(file);
-        const text = this.#files.readCgroupFile(`${directory}/${file}`);
+        const text = readIn(directory, file);
         texts.set(file, text);
         return text;
       };

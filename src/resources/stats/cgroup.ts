@@ -1,7 +1,7 @@
 /** What one cgroup uses, as the summary needs it, from either version of the kernel's files. */
 import { statsTime } from './cri-usage.js';
 import type { CgroupUsage } from './machine.js';
-import { keyedNumbers, pressure } from './machine-files.js';
+import { KeyedNumbers, pressure } from './machine-files.js';
 
 /** The same numbers for both versions. */
 export interface CgroupNumbers {
@@ -24,15 +24,15 @@ export interface CgroupNumbers {
 /** The text of a file of the cgroup; undefined if there is none. */
 export type CgroupText = (file: string) => string | undefined;
 
-const keyed = new WeakMap<CgroupText, Map<string, ReadonlyMap<string, number>>>();
+const keyed = new WeakMap<CgroupText, Map<string, KeyedNumbers>>();
 
-/** The `key value` lines of a file; empty if there is none. What was read once is parsed once. */
-export function keyedIn(read: CgroupText, file: string): ReadonlyMap<string, number> {
-  const files = keyed.get(read) ?? new Map<string, ReadonlyMap<string, number>>();
+/** The `key value` lines of a file; empty if there is none. */
+export function keyedIn(read: CgroupText, file: string): KeyedNumbers {
+  const files = keyed.get(read) ?? new Map<string, KeyedNumbers>();
   keyed.set(read, files);
   const known = files.get(file);
   if (known !== undefined) return known;
-  const numbers = keyedNumbers(read(file) ?? '');
+  const numbers = new KeyedNumbers(read(file) ?? '');
   files.set(file, numbers);
   return numbers;
 }
@@ -97,10 +97,14 @@ function wholeNumber(file: string, text: string): bigint {
   return BigInt(digits);
 }
 
+export function workingSetOf({ usageBytes, inactiveFileBytes }: CgroupNumbers): number {
+  return Math.max(usageBytes - inactiveFileBytes, 0);
+}
+
 export function usageOf(numbers: CgroupNumbers, nowMs: number): Omit<CgroupUsage, 'createdAtMs'> {
   const time = statsTime(nowMs);
   const { usageCoreNanoSeconds, usageBytes, limitBytes, swapUsageBytes, swapLimitBytes } = numbers;
-  const workingSetBytes = Math.max(usageBytes - numbers.inactiveFileBytes, 0);
+  const workingSetBytes = workingSetOf(numbers);
   return {
     timestampNs: BigInt(Math.round(nowMs)) * 1_000_000n,
     usageCoreNanoSeconds,

@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   type Dirent,
+  fstatSync,
   opendirSync,
   openSync,
   readdirSync,
@@ -17,12 +18,21 @@ export interface KernelFiles {
   read(path: string): string | undefined;
   /** The same for a file of a cgroup, which has short lines in ASCII. */
   readCgroupFile(path: string): string | undefined;
+  /** Opens such a file, to read it again and again; undefined if it is not there. */
+  keep(path: string): KeptFile | undefined;
   /** The names of the first entries, no more than `limit`. */
   names(path: string, limit: number): readonly string[];
   /** Those among the first entries, as many as there may be cgroups. */
   directories(path: string): readonly string[];
   link(path: string): string | undefined;
   modifiedMs(path: string): number | undefined;
+}
+
+/** A file of a cgroup or of a process that stays open. */
+export interface KeptFile {
+  /** As it is now. Undefined when the cgroup or the process is gone, also if another one has its name by now. */
+  read(): string | undefined;
+  close(): void;
 }
 
 /** Synchronous: these files are the kernel's memory. */
@@ -38,7 +48,7 @@ export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>):
         buffer.copy(larger);
         buffer = larger;
       }
-      const count = readSync(descriptor, buffer, length, buffer.length - length, null);
+      const count = readSync(descriptor, buffer, length, buffer.length - length, length);
       if (count === 0) return buffer.toString('utf8', 0, length);
       length += count;
     }
@@ -52,12 +62,22 @@ export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>):
         closeSync(descriptor);
       }
     });
+  const short = (descriptor: number): string => {
+    const count = readSync(descriptor, buffer, 0, buffer.length, 0);
+    return count < wholeBelowBytes ? buffer.toString('latin1', 0, count) : whole(descriptor);
+  };
   return {
     read: (path) => opened(path, whole),
-    readCgroupFile: (path) =>
-      opened(path, (descriptor) => {
-        const count = readSync(descriptor, buffer, 0, buffer.length, 0);
-        return count < wholeBelowBytes ? buffer.latin1Slice(0, count) : whole(descriptor);
+    readCgroupFile: (path) => opened(path, short),
+    keep: (path) =>
+      ifThere(() => {
+        const descriptor = openSync(path, constants.O_RDONLY);
+        if (fstatSync(descriptor).size > 0) {
+          // No file of the kernel: its text would stay after its removal.
+          closeSync(descriptor);
+          return { read: () => opened(path, short), close: () => {} };
+        }
+        return { read: () => ifThere(() => short(descriptor)), close: () => closeSync(descriptor) };
       }),
     names: (path, limit) => ifThere(() => namesIn(path, limit)) ?? [],
     directories: (path) =>

@@ -17,6 +17,8 @@ export interface StatsLimits {
   readonly listedDescriptors: number;
   /** Of one cgroup, looked at to tell which are sockets. */
   readonly descriptors: number;
+  /** Of cgroups, that stay open between two scrapes; each holds a page of the kernel's memory. */
+  readonly keptFiles: number;
   /** That are asked how full they are. */
   readonly fileSystems: number;
 }
@@ -30,5 +32,6 @@ export const statsLimits: StatsLimits = {
   processes: 1_024,
   listedDescriptors: 32_768,
   descriptors: 8_192,
+  keptFiles: 6_144,
   fileSystems: 256,
 };

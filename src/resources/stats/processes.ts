@@ -1,5 +1,4 @@
 /** Counts the processes of one cgroup, their open files and sockets, and reads the limit of open files. */
-import path from 'node:path';
 import { BoundedMap, type Clock } from '../../async/index.js';
 import type { KernelFiles } from './kernel-files.js';
 import { statsLimits } from './limits.js';
@@ -46,14 +45,19 @@ export class ProcessCounts {
     this.#options = options;
   }
 
-  of(cgroup: string, pids: readonly number[]): ProcessFigures {
+  /** `readLimits` reads the limits of a process, given its file. */
+  of(
+    cgroup: string,
+    pids: readonly number[],
+    readLimits: (path: string) => string | undefined,
+  ): ProcessFigures {
     const { clock, files, procRoot } = this.#options;
     const readAt = clock.monotonic();
     const kept = this.#kept.get(cgroup);
     if (kept !== undefined && readAt - kept.readAt < manyFilesMs && pids[0] === kept.figures.firstPid) {
       return { ...kept.figures, processes: pids.length };
     }
-    const figures = processFigures(files, procRoot, pids);
+    const figures = processFigures({ ...files, readLimits }, procRoot, pids);
     if (figures.fileDescriptors < manyFiles) this.#kept.delete(cgroup);
     else this.#kept.set(cgroup, { readAt, figures });
     return figures;
@@ -62,7 +66,7 @@ export class ProcessCounts {
 
 /** Counts no more open files than are listed, see `statsLimits`. */
 export function processFigures(
-  files: KernelFiles,
+  files: Pick<KernelFiles, 'names' | 'link'> & { readLimits(path: string): string | undefined },
   procRoot: string,
   pids: readonly number[],
 ): ProcessFigures {
@@ -70,7 +74,7 @@ export function processFigures(
   let sockets = 0;
   let looks = statsLimits.descriptors;
   for (const pid of pids.slice(0, statsLimits.processes)) {
-    const directory = path.join(procRoot, String(pid), 'fd');
+    const directory = `${procRoot}/${pid}/fd`;
     const names = files.names(directory, statsLimits.listedDescriptors - fileDescriptors);
     fileDescriptors += names.length;
     const some = names.slice(0, looks);
@@ -78,7 +82,7 @@ export function processFigures(
     for (const name of some) if (files.link(`${directory}/${name}`)?.startsWith('socket') === true) sockets++;
   }
   const [first] = pids;
-  const limits = first === undefined ? undefined : files.read(path.join(procRoot, String(first), 'limits'));
+  const limits = first === undefined ? undefined : files.readLimits(`${procRoot}/${first}/limits`);
   return {
     firstPid: first,
     processes: pids.length,

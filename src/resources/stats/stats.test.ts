@@ -23,7 +23,7 @@ import { cgroupOfProcess, numbersOfV1, numbersOfV2, usageOf } from './cgroup.js'
 import { CpuRates } from './cpu-rates.js';
 import { memoryStats, networkStats, statsTime, swapStats } from './cri-usage.js';
 import { linuxMachine, type Machine } from './machine.js';
-import { bootTimeMs, keyedNumbers, memInfo, netDev, pressure, processCount } from './machine-files.js';
+import { bootTimeMs, KeyedNumbers, memInfo, netDev, pressure, processCount } from './machine-files.js';
 import { type StatsProviderOptions, statsProvider } from './provider.js';
 import { resourceMetricsText } from './resource-metrics.js';
 import { nodeFileSystems } from './runtime-file-systems.js';
@@ -561,25 +561,34 @@ describe('a cgroup', () => {
 });
 
 describe('the kernel', () => {
-  it.each([
+  it.each<[string, string, Record<string, number | undefined>]>([
     [
       'keyed numbers',
-      keyedNumbers('usage_usec 5\nnice max\nuser_usec 3\n'),
-      new Map([
-        ['usage_usec', 5],
-        ['user_usec', 3],
-      ]),
+      'usage_usec 5\nnice max\nuser_usec 3\n',
+      { usage_usec: 5, user_usec: 3, nice: undefined, usec: undefined, 'user_usec 3': undefined },
     ],
     [
       'keyed numbers of every form',
-      keyedNumbers('a 0\nb\n c 1\nd  2\ne 3 4\nf 9007199254740993\ng 123456789012345678901\nh -1\n\ni 7'),
-      new Map([
-        ['a', 0],
-        ['e', 3],
-        ['f', 9007199254740992],
-        ['i', 7],
-      ]),
+      'a 0\nb\n c 1\nd  2\ne 3 4\nf 9007199254740993\ng 123456789012345678901\nh -1\n\ni 7',
+      {
+        a: 0,
+        b: undefined,
+        c: undefined,
+        d: undefined,
+        e: 3,
+        f: 9007199254740992,
+        g: undefined,
+        h: undefined,
+        i: 7,
+      },
     ],
+    ['no lines', '', { a: undefined }],
+  ])('%s', (_name, text, expected) => {
+    const numbers = new KeyedNumbers(text);
+    expect(Object.fromEntries(Object.keys(expected).map((key) => [key, numbers.get(key)]))).toEqual(expected);
+  });
+
+  it.each([
     ['meminfo', memInfo('MemTotal:       2 kB\nHugePages_Total:   0\n'), new Map([['MemTotal', 2048]])],
     ['boot time', bootTimeMs('cpu 1\nbtime 17\n'), 17_000],
     ['processes', processCount('0.1 0.2 0.3 2/345 99'), 345],

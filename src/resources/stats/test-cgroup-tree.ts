@@ -42,6 +42,11 @@ export class TestCgroups {
     return {
       read: counted(real.read),
       readCgroupFile: counted(real.readCgroupFile),
+      // Files of a directory stay readable when they are removed; those of a cgroup do not.
+      keep: (path) =>
+        real.modifiedMs(path) === undefined
+          ? undefined
+          : { read: () => counted(real.readCgroupFile)(path), close: () => {} },
       names: (path, limit) => counted((place) => real.names(place, limit))(path),
       directories: counted(real.directories),
       link: counted(real.link),
