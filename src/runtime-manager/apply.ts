@@ -57,6 +57,7 @@ export interface SyncRun extends RuntimeSyncRequest {
   podIps: readonly string[];
   sandboxCreated: boolean;
   resyncAtOnce: boolean;
+  removedInstances: boolean;
   error: Error | undefined;
 }
 
@@ -68,6 +69,7 @@ export async function applyPlan(ports: SyncPorts, request: RuntimeSyncRequest): 
     podIps: request.status.ips,
     sandboxCreated: false,
     resyncAtOnce: false,
+    removedInstances: false,
     error: undefined,
   };
   try {
@@ -76,8 +78,16 @@ export async function applyPlan(ports: SyncPorts, request: RuntimeSyncRequest): 
     if (!(error instanceof Cancelled)) throw error;
     run.error = error;
   }
-  const { steps, plan, sandboxCreated, podIps, resyncAtOnce, error } = run;
-  return { steps, plan, sandboxCreated, podIps, resyncAtOnce, ...(error === undefined ? {} : { error }) };
+  const { steps, plan, sandboxCreated, podIps, resyncAtOnce, removedInstances, error } = run;
+  return {
+    steps,
+    plan,
+    sandboxCreated,
+    podIps,
+    resyncAtOnce,
+    ...(removedInstances ? { removedInstances } : {}),
+    ...(error === undefined ? {} : { error }),
+  };
 }
 
 async function runSync(ports: SyncPorts, run: SyncRun): Promise<void> {
@@ -105,6 +115,7 @@ async function runSync(ports: SyncPorts, run: SyncRun): Promise<void> {
     await removeInitInstances(ports, pod, instances, 'the new sandbox initialises from the start');
   } else {
     const instances = supersededInitInstances(pod, status);
+    run.removedInstances = instances.length > 0;
     await removeInitInstances(ports, pod, instances, 'a newer instance has ended');
   }
   if (plan.createSandbox !== undefined) ports.actuated?.podBegins(pod);

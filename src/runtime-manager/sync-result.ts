@@ -11,6 +11,8 @@ export interface PodSyncResult {
   readonly podIps: readonly string[];
   /** Whether to sync the pod again immediately. */
   readonly resyncAtOnce: boolean;
+  /** Whether the sync removed containers that have ended, which is no step. */
+  readonly removedInstances?: boolean;
   /** An error outside any step that ended the sync. */
   readonly error?: Error;
 }

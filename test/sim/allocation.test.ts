@@ -75,6 +75,21 @@ describe('a resize', () => {
     expect(counted('update') + counted('sync') - before).toBe(2);
   });
 
+  it('of a pod at rest asks the runtime nothing before it is made real', async () => {
+    const node = await startNode({ kubelet: kubeletOf() });
+    node.put(asking('a', '1'));
+    await node.untilReady('a');
+    // Until a sync has looked at a later moment than that at which the pod was started.
+    await node.advance(2 * minute);
+    const before = node.line.calls.length;
+    node.put(asking('a', '1500m', { generation: 2 }));
+    await node.until('it is done', () => node.reasons('a').includes('ResizeCompleted'));
+    const methods = node.line.calls.slice(before).map(({ method }) => method);
+    expect(methods.slice(0, methods.indexOf('updateContainerResources'))).toEqual([
+      'updatePodSandboxResources',
+    ]);
+  });
+
   it('without room waits, tells why once, and is accepted when the other pod goes', async () => {
     const node = await startNode({ kubelet: kubeletOf('4') });
     node.put(asking('other', '2'));

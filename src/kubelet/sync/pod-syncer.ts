@@ -56,7 +56,7 @@ export interface PodAllocation {
   syncBegins(pod: Pod, observed: ObservedPodStatus): void;
   /** What the pod was given could not be made real. */
   resizeFailed(pod: Pod, message: string): void;
-  /** Resolves once what the pod was given is on disk. */
+  /** Resolves once a restart would find what the pod was given. */
   recorded(uid: string): Promise<void>;
 }
 
@@ -149,9 +149,10 @@ export class KubeletPodSyncer implements PodSyncer {
   ): Promise<SyncOutcome> {
     const { runtime, probes, mirrors, requestRelist, requestPodRelist, syncAgain, reasons } = this.#options;
     const uid = pod.metadata.uid;
+    let isKilled = false;
     if (!this.#options.isTerminationRequested(uid)) {
       this.#options.objects?.registerPod(pod);
-      await this.#ensureCgroup(pod, observed, status);
+      isKilled = await this.#ensureCgroup(pod, observed, status);
     }
     await mirrors?.reconcile(pod, mirror);
     await this.#options.makePodDirectories(uid).catch((error: unknown) => {
@@ -186,7 +187,10 @@ export class KubeletPodSyncer implements PodSyncer {
       return { kind: 'retry', ...failure.retry, error: failure };
     }
     if (result.resyncAtOnce) syncAgain(uid);
-    if (result.steps.length === 0) return { kind: 'done', terminal: false };
+    if (result.steps.length === 0) {
+      const isUnchanged = !isKilled && result.removedInstances !== true;
+      return { kind: 'done', terminal: false, isUnchanged };
+    }
     // A sync that something got in the way of may have left what nobody knows of.
     const after = (): void => (result.resyncAtOnce ? requestRelist : requestPodRelist)(uid);
     return { kind: 'done', terminal: false, after };
@@ -309,10 +313,13 @@ export class KubeletPodSyncer implements PodSyncer {
     return failure;
   }
 
-  /** Makes sure that the pod has its cgroup. A pod that ran without one is killed first, as nothing bounded it. */
-  async #ensureCgroup(pod: Pod, observed: ObservedPodStatus, status: PodStatus): Promise<void> {
+  /**
+   * Makes sure that the pod has its cgroup. A pod that ran without one is killed first, as nothing bounded it. Resolves with
+   * whether that was tried.
+   */
+  async #ensureCgroup(pod: Pod, observed: ObservedPodStatus, status: PodStatus): Promise<boolean> {
     const { cgroups, runtime, timeline } = this.#options;
-    if (cgroups === undefined || (await cgroups.exists(pod))) return;
+    if (cgroups === undefined || (await cgroups.exists(pod))) return false;
     const running = status.containerStatuses?.some(({ state }) => state?.running !== undefined) ?? false;
     if (running) {
       const failure = syncError(await runtime.killPod(pod, observed));
@@ -324,13 +331,14 @@ export class KubeletPodSyncer implements PodSyncer {
           pod: podRef(pod),
           error: failure,
         });
-      } else if (runsOnce(pod)) return;
+      } else if (runsOnce(pod)) return true;
     }
     await cgroups.ensure(pod).catch((error: unknown) => {
       const message = `unable to ensure pod container exists: ${errorText(error)}`;
       this.#warn(pod, 'FailedCreatePodContainer', message);
       throw new Error(message, { cause: error });
     });
+    return running;
   }
 
   async #mountVolumes(pod: Pod, signal: AbortSignal): Promise<void> {

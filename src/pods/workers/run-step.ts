@@ -24,14 +24,14 @@ export async function runStep(deps: StepDeps, worker: Worker, step: WorkerStep):
     return syncer.syncTerminatingRuntimePod(step.work.runtimePod);
   }
   const status = await freshStatus(deps, worker, step, step.work.pod);
-  let settledAtMs: number | undefined;
+  let done: Extract<SyncOutcome, { kind: 'done' }> | undefined;
   try {
     const outcome = await callSyncer(deps.syncer, worker, step, step.work, status);
-    if (outcome.kind === 'done') settledAtMs = outcome.settledAtMs;
+    if (outcome.kind === 'done') done = outcome;
     return outcome;
   } finally {
     // A step that failed may have done something, too, so that what was seen before it no longer holds.
-    worker.lastStepEndedAtMs = settledAtMs ?? clock.monotonic();
+    if (done?.isUnchanged !== true) worker.lastStepEndedAtMs = done?.settledAtMs ?? clock.monotonic();
   }
 }
 

@@ -80,6 +80,8 @@ export type SyncOutcome =
       readonly terminal: boolean;
       /** Since when nothing is done to the pod any more, so that what was observed later holds; default the step's end. */
       readonly settledAtMs?: number;
+      /** The step changed nothing that can be observed, so that what it went by holds for the next one, too. */
+      readonly isUnchanged?: boolean;
       /** Run after the worker noted the end of the step. */
       readonly after?: () => void;
     }

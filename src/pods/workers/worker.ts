@@ -17,7 +17,7 @@ export interface Worker {
   active: PodWork | undefined;
   /** Cancels the step that runs; made anew once it was used. */
   cancellation: AbortController | undefined;
-  /** The next step wants an observation that is newer. */
+  /** When the last step ended that changed something; the next step wants an observation that is newer. */
   lastStepEndedAtMs: number;
   /** Whether the last step failed, so that its recovery is worth telling. */
   lastStepFailed: boolean;

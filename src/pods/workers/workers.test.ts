@@ -422,6 +422,25 @@ describe('PodWorkers', () => {
     expect(wantedAfterMs).toEqual([Number.NEGATIVE_INFINITY, 5_000, 6_000]);
   });
 
+  it('a step after one that changed nothing goes by what that one went by, or newer', async () => {
+    workers.update({ type: 'create', pod: pod('1') });
+    await settle();
+    await clock.advance(1_000);
+    syncer.outcome = { kind: 'done', terminal: false, isUnchanged: true };
+    for (let turn = 0; turn < 2; turn++) {
+      workers.update({ type: 'update', pod: pod('1') });
+      await settle();
+      await clock.advance(1_000);
+    }
+    syncer.outcome = undefined;
+    workers.update({ type: 'update', pod: pod('1') });
+    await settle();
+    await clock.advance(1_000);
+    workers.update({ type: 'update', pod: pod('1') });
+    await settle();
+    expect(wantedAfterMs).toEqual([Number.NEGATIVE_INFINITY, 0, 0, 0, 3_000]);
+  });
+
   it('what was observed since a pod was stopped is enough for its last step', async () => {
     workers.update({ type: 'create', pod: pod('1') });
     await settle();
