@@ -85,6 +85,8 @@ export interface WriteFileOptions {
   readonly mode?: number;
   readonly exclusive?: boolean;
   readonly sync?: boolean;
+  /** With `sync`: called when the bytes outlast this process, before they are on disk. */
+  readonly onWritten?: (() => void) | undefined;
 }
 
 /** File calls with the semantics of Node's own; every failure is a HostError. */

@@ -18,6 +18,15 @@ export function describeDurableFiles(contract: HostContract): void {
       expect(await codeOf(files().writeFile(at('no/file'), '', { sync: true }))).toBe('ENOENT');
     });
 
+    it('a file that is to be synced can be read before it is', async () => {
+      let read: Promise<Uint8Array> | undefined;
+      const onWritten = (): void => {
+        read = files().readFile(at('file'));
+      };
+      await files().writeFile(at('file'), 'content', { sync: true, onWritten });
+      expect(textOf((await read) ?? new Uint8Array())).toBe('content');
+    });
+
     it('directories are synced, and nothing else is', async () => {
       await files().writeFile(at('file'), '');
       await files().syncDirectory(at('.'));

@@ -1,6 +1,7 @@
 /** The durable store: complete files, one write at a time, failures reported once. */
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
+import type { HostFiles } from '../host.js';
 import type { HostCall } from '../simulated/faults.js';
 import { type SimulatedHost, simulatedHost } from '../simulated/simulated-host.js';
 import { DurableFiles } from './durable-files.js';
@@ -220,6 +221,83 @@ describe('the store', () => {
   });
 });
 
+describe('the newest content', () => {
+  const whole = (text: string): string => {
+    if (!text.endsWith('.')) throw new Error('torn');
+    return text;
+  };
+  /** Replaces `old.` by `new.` in a world that ends before the given call; tells what the next agent reads. */
+  async function afterDeath(at: number, cut?: Parameters<SimulatedHost['machine']['powerCut']>[0]) {
+    const { host, store } = world();
+    await store.write(path, 'old.');
+    host.inject({ at: (host.calls.at(-1)?.number ?? 0) + at, when: 'before', effect: { kind: 'die' } });
+    let isLasting = false;
+    const isDone = await store.write(path, 'new.', { onWritten: () => (isLasting = true) }).then(
+      () => true,
+      () => false,
+    );
+    if (cut !== undefined) host.machine.powerCut(cut);
+    const next = world(simulatedHost({ machine: host.machine }));
+    const found = await next.store.readNewest(path, whole);
+    expect(next.told).toEqual([]);
+    await next.store.write(path, 'newest.');
+    expect(await next.content()).toBe('newest.');
+    return { isDone, isLasting, value: found.kind === 'found' ? found.value : found.kind };
+  }
+
+  it('is found again by an agent that was killed at any step after it was written', async () => {
+    let found = 0;
+    for (let at = 1, isDone = false; !isDone; at++) {
+      const end = await afterDeath(at);
+      isDone = end.isDone;
+      expect(end.isLasting ? ['new.'] : ['old.', 'new.']).toContain(end.value);
+      if (end.isLasting && !isDone) found++;
+    }
+    // Killed before the sync of the file, before the rename and before the sync of the directory.
+    expect(found).toBe(3);
+  });
+
+  it.each([
+    { unsyncedBytes: 'lost', unsyncedNames: 'kept' },
+    { unsyncedBytes: 'cut in half', unsyncedNames: 'kept' },
+    { unsyncedBytes: 'lost', unsyncedNames: 'undone' },
+    { unsyncedBytes: 'kept', unsyncedNames: 'undone' },
+  ] as const)('is the old or the new one, never a part, if power fails at any step: %o', async (cut) => {
+    for (let at = 1, isDone = false; !isDone; at++) {
+      const end = await afterDeath(at, cut);
+      isDone = end.isDone;
+      expect(isDone ? ['new.'] : ['old.', 'new.']).toContain(end.value);
+    }
+  });
+
+  it.each([
+    { left: 'older than the file', modifiedMs: 1, expected: 'file.' },
+    { left: 'as old as the file', modifiedMs: 2, expected: 'left.' },
+  ])('is not what was left $left', async ({ modifiedMs, expected }) => {
+    const { host, clock, told } = world();
+    const files: HostFiles = {
+      ...host.files,
+      stat: async (file) => ({
+        ...(await host.files.stat(file)),
+        modifiedMs: file === path ? 2 : modifiedMs,
+      }),
+    };
+    const observer = { setAside: () => told.push('set aside'), failing: () => {}, recovered: () => {} };
+    const store = new DurableFiles({ files, clock, observer });
+    await store.write(path, 'file.');
+    await files.writeFile(`${path}.tmp`, 'left.');
+    expect(await store.readNewest(path, whole)).toEqual({ kind: 'found', value: expected });
+  });
+
+  it('is told even if the disk takes no change any more', async () => {
+    const { host, store } = world();
+    await host.files.mkdir('/var/agent');
+    await host.files.writeFile(`${path}.tmp`, 'left.');
+    refuse(host, 'EROFS', (call) => call.changing);
+    expect(await store.readNewest(path, whole)).toEqual({ kind: 'found', value: 'left.' });
+  });
+});
+
 describe('set-aside files', () => {
   it('are limited to three per file and sixteen per directory', async () => {
     const { host } = world();
@@ -275,6 +353,49 @@ describe('a state in a file', () => {
     await expect(state.written()).rejects.toMatchObject({ code: 'ENOSPC' });
     isFailing = false;
     await state.written();
+    expect(await content()).toBe('value');
+    await state.stop();
+  });
+
+  it('outlasts the process before the disk has it', async () => {
+    const { host, store, content } = world();
+    const state = new DurableState(store, path, () => 'value', { isReadNewest: true });
+    const release = stuck(host, ({ operation }) => operation === 'syncFile');
+    state.changed();
+    await state.lasting();
+    expect(await store.readNewest(path, (text) => text)).toEqual({ kind: 'found', value: 'value' });
+    release();
+    await host.files.rename(path, `${path}.tmp`);
+    await state.written();
+    expect(await content()).toBe('value');
+    await state.stop();
+  });
+
+  it('does not outlast the process if it cannot be written, and is tried at once for a caller', async () => {
+    const { host, store } = world();
+    const state = new DurableState(store, path, () => 'value', { isReadNewest: true });
+    let isFailing = true;
+    refuse(host, 'ENOSPC', (call) => isFailing && call.operation !== 'syncFile' && call.changing);
+    state.changed();
+    await expect(state.lasting()).rejects.toMatchObject({ code: 'ENOSPC' });
+    isFailing = false;
+    await state.lasting();
+    await state.stop();
+  });
+
+  it('outlasts the process although the disk refuses to sync it, and is written again later', async () => {
+    const { host, clock, store, told, content } = world();
+    await store.write(path, 'old');
+    const state = new DurableState(store, path, () => 'value', { isReadNewest: true });
+    let isFailing = true;
+    refuse(host, 'EIO', ({ operation }) => isFailing && operation === 'syncFile');
+    state.changed();
+    await state.lasting();
+    await clock.advance(0);
+    expect(told).toEqual([`failing ${path} EIO 1`]);
+    expect(new TextDecoder().decode(await host.files.readFile(`${path}.tmp`))).toBe('value');
+    isFailing = false;
+    await clock.advance(1_000);
     expect(await content()).toBe('value');
     await state.stop();
   });

@@ -2,7 +2,7 @@
  * The one store for what the agent must find after a crash or a power cut. A file is complete or absent, is
  * set aside when unusable, and its failures are reported once instead of at every attempt.
  */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Clock, Gate, sleep, TimedOut, withTimeout } from '../../async/index.js';
 import { isHostError, isMissing, isShortage, toHostError } from '../errors.js';
 import { HostError, type HostFiles } from '../host.js';
@@ -99,6 +99,31 @@ export class DurableFiles {
       observer.setAside(unusable);
       return { kind: 'set aside', ...unusable };
     }
+  }
+
+  /**
+   * The same for a file whose writer goes by `onWritten`: a process that was killed before the content was on disk has
+   * left it whole beside the file. After a power cut it may be torn, so `parse` must notice that; then the file itself
+   * holds. That is no loss: no container runs on from before a power cut, so nothing has more than the file says.
+   */
+  async readNewest<T>(path: string, parse: (text: string) => T): Promise<DurableFileRead<T>> {
+    const { files } = this.#options;
+    const temporary = `${path}${temporarySuffix}`;
+    try {
+      const text = await this.#readPatiently(temporary);
+      if (text !== undefined && (await isAsNew(files, temporary, path))) {
+        const value = parse(text);
+        // Before anything else is written there, since a replacement begins by removing what is in its way. A disk that
+        // refuses this will refuse the next write, too, and that is reported.
+        await finish(files, temporary, path).catch(() => undefined);
+        return { kind: 'found', value };
+      }
+    } catch (error) {
+      if (error instanceof TimedOut || isShortage(error)) {
+        throw new Error(`${temporary} could not be read`, { cause: error });
+      }
+    }
+    return this.read(path, parse);
   }
 
   /**
@@ -228,6 +253,22 @@ export class DurableFiles {
     this.#failures.delete(path);
     this.#options.observer.recovered(path, failures.count);
   }
+}
+
+/** Another kubelet may have replaced the file since, and leaves alone what it does not know. */
+async function isAsNew(files: HostFiles, temporary: string, path: string): Promise<boolean> {
+  const { modifiedMs } = await files.stat(temporary);
+  try {
+    return modifiedMs >= (await files.stat(path)).modifiedMs;
+  } catch (error) {
+    if (isMissing(error)) return true;
+    throw error;
+  }
+}
+
+async function finish(files: HostFiles, temporary: string, path: string): Promise<void> {
+  await files.rename(temporary, path);
+  await files.syncDirectory(dirname(path));
 }
 
 async function removeIfThere(files: HostFiles, path: string): Promise<void> {

@@ -6,13 +6,20 @@ import type { ReplaceFileOptions } from './replace-file.js';
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
+export interface DurableStateOptions extends ReplaceFileOptions {
+  /** Whether its reader calls `readNewest`, so that `lasting` need not wait for the disk. */
+  readonly isReadNewest?: boolean;
+}
+
 export class DurableState {
   readonly #store: DurableFiles;
   readonly #path: string;
   readonly #text: () => string;
-  readonly #options: ReplaceFileOptions;
+  readonly #options: DurableStateOptions;
   /** The last write; later writes wait for it. */
   #last: Promise<void> = Promise.resolve();
+  /** When the content of the last write outlasts this process; the error of a write that fails before. */
+  #lasting: Promise<unknown> = Promise.resolve();
   /** Whether a write is queued that will include every change until it begins. */
   #isPending = false;
   #failure: unknown;
@@ -21,7 +28,7 @@ export class DurableState {
   #stopped = false;
 
   /** `text` is called when a write begins. */
-  constructor(store: DurableFiles, path: string, text: () => string, options: ReplaceFileOptions = {}) {
+  constructor(store: DurableFiles, path: string, text: () => string, options: DurableStateOptions = {}) {
     this.#store = store;
     this.#path = path;
     this.#text = text;
@@ -44,6 +51,17 @@ export class DurableState {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
+  /**
+   * Resolves once all earlier changes outlast this process: killed, it finds them again by `readNewest`, although a power
+   * cut may still undo them. Tries at once and rejects if they cannot be written.
+   */
+  async lasting(): Promise<void> {
+    if ((await this.#lasting) === undefined) return;
+    if (!this.#isPending) this.#begin();
+    const failure = await this.#lasting;
+    if (failure !== undefined) throw failure;
+  }
+
   /** Resolves when everything is on disk or has failed; nothing is written afterwards. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -55,16 +73,21 @@ export class DurableState {
   #begin(): void {
     this.#cancelRetry();
     this.#isPending = true;
-    this.#last = this.#last.then(() => this.#write());
+    this.#lasting = new Promise((lasts) => {
+      this.#last = this.#last.then(() => this.#write(lasts));
+    });
   }
 
-  async #write(): Promise<void> {
+  async #write(lasts: (failure?: unknown) => void): Promise<void> {
     this.#isPending = false;
     try {
-      await this.#store.write(this.#path, this.#text(), this.#options);
+      const options = this.#options.isReadNewest ? { ...this.#options, onWritten: lasts } : this.#options;
+      await this.#store.write(this.#path, this.#text(), options);
+      lasts();
       this.#failure = undefined;
       this.#retryMs = firstRetryMs;
     } catch (error) {
+      lasts(error);
       this.#failure = error;
       if (this.#stopped || this.#isPending) return;
       this.#cancelRetry();

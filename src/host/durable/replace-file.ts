@@ -8,6 +8,11 @@ export interface ReplaceFileOptions {
   readonly mode?: number;
   /** Mode of missing directories. Default: 0750. */
   readonly directoryMode?: number;
+  /**
+   * Called when the new content outlasts this process, before it is on disk. From then on it is never removed: see
+   * `DurableFiles.readNewest`.
+   */
+  readonly onWritten?: (() => void) | undefined;
 }
 
 /** Suffix of a replacement until it is complete. A crash may leave one; the file's next replacement removes it. */
@@ -18,20 +23,25 @@ export async function replaceFile(
   files: HostFiles,
   path: string,
   data: Uint8Array | string,
-  { mode = 0o600, directoryMode = 0o750 }: ReplaceFileOptions = {},
+  { mode = 0o600, directoryMode = 0o750, onWritten }: ReplaceFileOptions = {},
 ): Promise<void> {
   const directory = dirname(path);
   const temporary = `${path}${temporarySuffix}`;
+  let isCounted = false;
+  const written = (): void => {
+    isCounted = onWritten !== undefined;
+    onWritten?.();
+  };
   try {
-    await writeNew(files, temporary, data, mode).catch(async (error: unknown) => {
+    await writeNew(files, temporary, data, mode, written).catch(async (error: unknown) => {
       if (!isMissing(error)) throw error;
       await makeDirectories(files, directory, directoryMode);
-      await writeNew(files, temporary, data, mode);
+      await writeNew(files, temporary, data, mode, written);
     });
     await files.rename(temporary, path);
   } catch (error) {
     // On a full disk the partial file would waste space.
-    await files.unlink(temporary).catch(() => undefined);
+    if (!isCounted) await files.unlink(temporary).catch(() => undefined);
     throw error;
   }
   await files.syncDirectory(directory);
@@ -43,8 +53,9 @@ async function writeNew(
   path: string,
   data: Uint8Array | string,
   mode: number,
+  onWritten: () => void,
 ): Promise<void> {
-  const options = { mode, exclusive: true, sync: true };
+  const options = { mode, exclusive: true, sync: true, onWritten };
   try {
     await files.writeFile(path, data, options);
   } catch (error) {

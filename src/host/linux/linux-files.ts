@@ -1,7 +1,7 @@
 /** The machine's files by path. */
 import { constants } from 'node:fs';
 import { toHostError } from '../errors.js';
-import type { HostFiles } from '../host.js';
+import type { HostFiles, WriteFileOptions } from '../host.js';
 import { makeDirectories } from './make-directories.js';
 import { factsOfStats, fileSystemFacts } from './stats.js';
 import { poolCalls, type SystemCalls } from './system-calls.js';
@@ -12,9 +12,9 @@ export function filesBy(calls: SystemCalls): HostFiles {
     stat: (path) => attempt(path, async () => factsOfStats(await calls.stat(path))),
     lstat: (path) => attempt(path, async () => factsOfStats(await calls.lstat(path))),
     readFile: (path) => attempt(path, () => calls.readFile(path)),
-    writeFile: (path, data, { mode = 0o666, exclusive = false, sync = false } = {}) =>
+    writeFile: (path, data, { mode = 0o666, exclusive = false, sync = false, onWritten } = {}) =>
       attempt(path, async () => {
-        if (sync) await writeSynced(calls, path, data, mode, exclusive);
+        if (sync) await writeSynced(calls, path, data, { mode, exclusive, onWritten });
         else await calls.writeFile(path, data, mode, exclusive ? 'wx' : 'w');
       }),
     syncDirectory: (path) => attempt(path, () => syncDirectory(calls, path)),
@@ -41,14 +41,14 @@ async function writeSynced(
   calls: SystemCalls,
   path: string,
   data: Uint8Array | string,
-  mode: number,
-  exclusive: boolean,
+  { mode, exclusive, onWritten }: Pick<WriteFileOptions, 'onWritten'> & { mode: number; exclusive: boolean },
 ): Promise<void> {
   const { O_WRONLY, O_CREAT, O_EXCL, O_TRUNC } = constants;
   const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
   const file = await calls.open(path, O_WRONLY | O_CREAT | (exclusive ? O_EXCL : O_TRUNC), mode);
   try {
     for (let at = 0; at < bytes.length; ) at += await calls.write(file, bytes.subarray(at));
+    onWritten?.();
     await calls.fsync(file);
   } finally {
     await calls.close(file);

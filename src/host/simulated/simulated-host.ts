@@ -95,11 +95,13 @@ function simulatedFiles(make: MakeCall, calls: FileCalls): HostFiles {
     readdir: (path) => read('readdir', path, () => calls.readdir(path)),
     readlink: (path) => read('readlink', path, () => calls.readlink(path)),
     realpath: (path) => read('realpath', path, () => calls.realpath(path)),
-    writeFile: async (path, data, { mode = 0o666, exclusive = false, sync = false } = {}) => {
+    writeFile: async (path, data, { mode = 0o666, exclusive = false, sync = false, onWritten } = {}) => {
       const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
       await change('writeFile', path, () => calls.writeFile(path, bytes, mode, exclusive));
       // A separate call, so that a power cut or a disk failure can happen between the two.
-      if (sync) await change('syncFile', path, () => calls.syncFile(path));
+      if (!sync) return;
+      onWritten?.();
+      await change('syncFile', path, () => calls.syncFile(path));
     },
     syncDirectory: (path) => change('syncDirectory', path, () => calls.syncDirectory(path)),
     mkdir: async (path, { mode = 0o777, recursive = false } = {}) => {

@@ -62,7 +62,7 @@ async function world(pods: readonly Pod[], { answer = { admit: true } }: { answe
   });
   await allocated.recorded('a');
   host.inject({
-    at: ({ operation }) => operation === 'rename',
+    at: ({ operation }) => operation === 'writeFile',
     when: 'before',
     effect: { kind: 'run', action: async () => hooks.recording() },
   });

@@ -1,4 +1,4 @@
-/** The store of what pods were given: it survives restarts, and nothing is in force before it is on disk. */
+/** The store of what pods were given: it survives restarts, and nothing is in force before a restart would find it. */
 import { join } from 'node:path';
 import { errorText } from '../../async/index.js';
 import { type DurableFiles, DurableState } from '../../host/index.js';
@@ -41,8 +41,11 @@ export class AllocatedResources {
     this.#options = options;
     const { checkpoint } = options;
     if (checkpoint === undefined) return;
-    this.#file = new DurableState(checkpoint.store, join(checkpoint.rootDir, allocatedPodsName), () =>
-      formatResourceCheckpoint(new Map([...this.#entries, ...this.#grants])),
+    this.#file = new DurableState(
+      checkpoint.store,
+      join(checkpoint.rootDir, allocatedPodsName),
+      () => formatResourceCheckpoint(new Map([...this.#entries, ...this.#grants])),
+      { isReadNewest: true },
     );
   }
 
@@ -50,7 +53,7 @@ export class AllocatedResources {
     const { checkpoint } = this.#options;
     if (checkpoint === undefined) return;
     const path = join(checkpoint.rootDir, allocatedPodsName);
-    const found = await checkpoint.store.read(path, parseResourceCheckpoint);
+    const found = await checkpoint.store.readNewest(path, parseResourceCheckpoint);
     this.#isLost = found.kind !== 'found';
     if (found.kind !== 'found') return;
     for (const [uid, entry] of found.value) {
@@ -112,14 +115,18 @@ export class AllocatedResources {
     this.#guessed.add(pod.metadata.uid);
   }
 
-  /** Gives a pod other resources. They are in force once they are on disk; if they cannot be written, they never are. */
+  /**
+   * Gives a pod other resources. They are in force once a restart of the agent would find them; if they cannot be
+   * written, they never are. It does not wait for the disk: only a power cut undoes what is not synced, and then no
+   * container runs on with more than the older record says.
+   */
   async grant(pod: Pod): Promise<void> {
     const { uid } = pod.metadata;
     const entry = entryOf(pod);
     this.#grants.set(uid, entry);
     this.#file?.changed();
     try {
-      await this.#written();
+      await this.#lasting();
       // A pod that was removed meanwhile gets nothing any more.
       if (this.#grants.get(uid) === entry && this.#entries.has(uid)) this.#entries.set(uid, entry);
     } catch (error) {
@@ -148,13 +155,13 @@ export class AllocatedResources {
   /** Resolves once what the pod was given is on disk; fails if it cannot be written. */
   async recorded(uid: string): Promise<void> {
     if (!this.#unwritten.has(uid)) return;
-    await this.#written();
+    await this.#lasting();
     this.#unwritten.delete(uid);
   }
 
-  async #written(): Promise<void> {
+  async #lasting(): Promise<void> {
     try {
-      await this.#file?.written();
+      await this.#file?.lasting();
     } catch (error) {
       const where = join(this.#options.checkpoint?.rootDir ?? '', allocatedPodsName);
       throw new Error(`could not record allocated resources in ${where}: ${errorText(error)}`, {
