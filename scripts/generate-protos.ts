@@ -15,6 +15,7 @@ const protos: readonly ProtoEntry[] = [
   { proto: 'src/volumes/csi/csi.proto', importedAs: 'csi.proto' },
   // What a storage driver serves beside: only the driver of the tests has it.
   { proto: 'test/env/csi-driver/controller.proto' },
+  { proto: 'src/resources/device-manager/device-plugin.proto' },
   // What the generator's own test reads: every feature once.
   { proto: 'scripts/proto/every-feature.proto' },
 ];

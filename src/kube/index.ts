@@ -44,6 +44,7 @@ export * from './values/cgroup-units.js';
 export * from './values/cpu-set.js';
 export * from './values/deep-equal.js';
 export * from './values/eviction-thresholds.js';
+export { isExtendedResourceName } from './values/extended-resource.js';
 export * from './values/go-format.js';
 export * from './values/ip-address.js';
 export * from './values/label-selector.js';

@@ -93,6 +93,17 @@ export interface NodeEntries {
   /** The cluster cannot be told of this node's CSI drivers. */
   'csi.node': NoData;
 
+  /** A device plugin is connected, was refused, or has gone. */
+  'device.plugin': { resource: string; socket: string; connected: boolean };
+  /** A device plugin told how many devices there are. */
+  'device.report': { resource: string; healthy: number; unhealthy: number };
+  /** A container was given devices; the ids have commas between them. */
+  'device.allocate': { resource: string; ids: string };
+  /** Devices of a pod that is no longer active can be given out again. */
+  'device.release': { resource: string; ids: string };
+  /** The file that says who holds which devices could not be used. */
+  'device.recover': NoData;
+
   /** The memory manager's file could not be used; blocks of so many pods were kept or given back. */
   'memory.recover': { problem: string; kept: number; givenBack: number };
 

@@ -13,6 +13,10 @@ type RecordedProbeResult = 'success' | 'failure' | 'unknown';
 export interface PodEntries {
   /** The pod was admitted. */
   'pod.admit': NoData;
+  /** The pod is neither admitted nor refused yet: the device plugin of a resource has not registered. */
+  'device.wait': { resource: string; waitMs: number };
+  /** The pod does not wait for the device plugin any more. */
+  'device.waited': { resource: string };
   /** The pod was given resources, at its admission or by a resize: then `before` is what it had. */
   'pod.allocated': { given: string; before?: string };
   /** What the pod asks for was accepted, but could not be recorded. */

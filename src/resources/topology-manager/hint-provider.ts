@@ -22,7 +22,9 @@ export type ResourceHints = ReadonlyMap<string, readonly TopologyHint[] | undefi
 export type AllocationOutcome =
   | { readonly kind: 'allocated' }
   /** `reason` is set if the refusal has a reason of its own. */
-  | { readonly kind: 'refused'; readonly reason?: string; readonly message: string };
+  | { readonly kind: 'refused'; readonly reason?: string; readonly message: string }
+  /** Not yet: the pod is to be judged again when `until` resolves, and others go on meanwhile. */
+  | { readonly kind: 'pending'; readonly until: Promise<void>; readonly message: string };
 
 export const allocated: AllocationOutcome = { kind: 'allocated' };
 

@@ -1,7 +1,7 @@
 /** Admits pods: asks every provider where it could serve the pod, agrees on NUMA nodes, and has everything allocated there. */
 import type { Clock } from '../../async/index.js';
 import { type Container, hasPodLevelResources, type Pod } from '../../kube/index.js';
-import type { HintProvider, TopologyHint } from './hint-provider.js';
+import type { AllocationOutcome, HintProvider, TopologyHint } from './hint-provider.js';
 import type { AlignmentMetrics, TopologyManagerMetrics } from './metrics.js';
 import type { AligningPolicy } from './policy.js';
 import { StoredHints } from './stored-hints.js';
@@ -22,6 +22,8 @@ export interface TopologyManagerOptions {
 export interface TopologyRefusal {
   readonly reason: string;
   readonly message: string;
+  /** Set if the pod is not refused but to be judged again when this resolves. */
+  readonly until?: Promise<void>;
 }
 
 /** Without nodes: where there is room. */
@@ -56,14 +58,22 @@ export class TopologyManager {
   ): Promise<TopologyRefusal | undefined> {
     const { clock, policy, metrics } = this.#options;
     const startMs = clock.monotonic();
-    metrics.requests.inc();
-    try {
-      const refusal = await this.#admit(pod, operation, signal);
-      if (refusal !== undefined && policy !== undefined) metrics.errors.inc();
-      return refusal;
-    } finally {
+    const counted = (): void => {
+      metrics.requests.inc();
       metrics.durationMs.observe(Math.floor(clock.monotonic() - startMs));
+    };
+    let refusal: TopologyRefusal | undefined;
+    try {
+      refusal = await this.#admit(pod, operation, signal);
+    } catch (error) {
+      counted();
+      throw error;
     }
+    // A pod that is judged again is counted then.
+    if (refusal?.until !== undefined) return refusal;
+    counted();
+    if (refusal !== undefined && policy !== undefined) metrics.errors.inc();
+    return refusal;
   }
 
   async #admit(
@@ -161,7 +171,7 @@ export class TopologyManager {
   ): Promise<TopologyRefusal | undefined> {
     for (const provider of this.#options.providers) {
       const outcome = await provider.allocate(pod, container, hint, signal);
-      if (outcome.kind === 'refused') return refusalOf(outcome);
+      if (outcome.kind !== 'allocated') return refusalOf(outcome);
     }
     return undefined;
   }
@@ -173,7 +183,7 @@ export class TopologyManager {
   ): Promise<TopologyRefusal | undefined> {
     for (const provider of this.#options.providers) {
       const outcome = await provider.allocatePod?.(pod, hint, signal);
-      if (outcome?.kind === 'refused') return refusalOf(outcome);
+      if (outcome !== undefined && outcome.kind !== 'allocated') return refusalOf(outcome);
     }
     return undefined;
   }
@@ -184,14 +194,10 @@ function startedContainers({ spec }: Pod): readonly Container[] {
   return [...(spec.initContainers ?? []), ...spec.containers];
 }
 
-function refusalOf({
-  reason,
-  message,
-}: {
-  readonly reason?: string;
-  readonly message: string;
-}): TopologyRefusal {
-  if (reason !== undefined) return { reason, message };
+function refusalOf(outcome: Exclude<AllocationOutcome, { readonly kind: 'allocated' }>): TopologyRefusal {
+  const { message } = outcome;
+  if (outcome.kind === 'pending') return { reason: 'Pending', message, until: outcome.until };
+  if (outcome.reason !== undefined) return { reason: outcome.reason, message };
   return {
     reason: 'UnexpectedAdmissionError',
     message: `Allocate failed due to ${message}, which is unexpected`,

@@ -1,0 +1,324 @@
+/** Gives containers the devices of plugins, and remembers who holds which across restarts. */
+import { join } from 'node:path/posix';
+import { type Clock, errorText } from '../../async/index.js';
+import { type DurableFiles, DurableState } from '../../host/index.js';
+import {
+  type AnyContainer,
+  aggregateContainers,
+  type Pod,
+  quantityValue,
+  type ResourceStatus,
+} from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import {
+  type AllocationOutcome,
+  allocated,
+  type HintProvider,
+  type ResourceHints,
+  type TopologyHint,
+} from '../topology-manager/index.js';
+import { type DeviceAdditions, mergeResponses } from './added-devices.js';
+import { deviceCheckpointName, type OpenDevicePlugin } from './contracts.js';
+import { DeviceAllocations } from './device-allocations.js';
+import { formatDeviceCheckpoint, parseDeviceCheckpoint } from './device-checkpoint.js';
+import { deviceHints, heldHints } from './device-hints.js';
+import { callPlugin, DevicePlugins } from './device-plugins.js';
+import { DeviceRecorder } from './device-recorder.js';
+import { type DeviceHolder, DeviceRecords, reusableIds } from './device-records.js';
+import { deviceLimits } from './limits.js';
+import type { DeviceManagerMetrics } from './metrics.js';
+import { deviceLimitsOf } from './resource-name.js';
+import { changedDevices, type ResourceState, shownHealth } from './resource-state.js';
+
+export interface DeviceManagerOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly open: OpenDevicePlugin;
+  /** Where the record of who holds what lies. Absent: nothing survives a restart. */
+  readonly checkpoint?: { readonly directory: string; readonly store: DurableFiles } | undefined;
+  readonly metrics: DeviceManagerMetrics;
+  /** How long a pod waits for a plugin that has not registered yet; 0: it is refused at once. */
+  readonly waitMs: number;
+  /** The ids of the machine's NUMA nodes, ascending; empty where nobody asks for hints. */
+  readonly machineNodes: readonly number[];
+  readonly allSourcesReady: () => boolean;
+  readonly isActive: (podUid: string) => boolean;
+  /** Pods whose status has to tell another health. */
+  readonly sync: (podUids: readonly string[]) => void;
+}
+
+export interface DeviceCapacity {
+  readonly capacity: Readonly<Record<string, string>>;
+  readonly allocatable: Readonly<Record<string, string>>;
+  /** Resources that are counted no longer. */
+  readonly removed: readonly string[];
+}
+
+export class DeviceManager implements HintProvider {
+  readonly name = 'devices';
+  readonly plugins: DevicePlugins;
+  readonly #options: DeviceManagerOptions;
+  readonly #recorder: DeviceRecorder;
+  readonly #file: DurableState | undefined;
+  readonly #records = new DeviceRecords();
+  readonly #allocations: DeviceAllocations;
+  /** Containers that ran when the agent started, by pod and name. */
+  #ranBefore: ReadonlySet<string> = new Set();
+  /** Resources that are counted no longer, until a plugin offers them again. */
+  readonly #removed = new Set<string>();
+
+  constructor(options: DeviceManagerOptions) {
+    this.#options = options;
+    const { clock, open, checkpoint, sync } = options;
+    this.#recorder = new DeviceRecorder(options.timeline);
+    this.plugins = new DevicePlugins({
+      clock,
+      open,
+      recorder: this.#recorder,
+      onReport: (resource, before) => {
+        const owners = this.#owners(resource, changedDevices(before, this.#table(resource)));
+        if (owners.length > 0) sync(owners);
+        this.#removed.delete(resource);
+        this.#file?.changed();
+      },
+      onChange: (resource) => this.#allocations.changed(resource),
+    });
+    this.#allocations = new DeviceAllocations({
+      ...options,
+      recorder: this.#recorder,
+      plugins: this.plugins,
+      records: this.#records,
+      ranBefore: (uid, name) => !options.allSourcesReady() && this.#ranBefore.has(`${uid}/${name}`),
+      write: () => this.#write(),
+    });
+    if (checkpoint === undefined) return;
+    this.#file = new DurableState(
+      checkpoint.store,
+      join(checkpoint.directory, deviceCheckpointName),
+      () => this.checkpointText(),
+      { directoryMode: 0o755 },
+    );
+  }
+
+  /** Rejects if the disk cannot be read just now. `running`: what runs, as the runtime tells. */
+  async start(running: readonly { readonly podUid: string; readonly name: string }[]): Promise<void> {
+    const { checkpoint } = this.#options;
+    this.#ranBefore = new Set(running.map(({ podUid, name }) => `${podUid}/${name}`));
+    if (checkpoint === undefined) return;
+    const { store, directory } = checkpoint;
+    const read = await store.read(join(directory, deviceCheckpointName), parseDeviceCheckpoint);
+    if (read.kind === 'set aside') this.#recorder.checkpointLost(read.reason);
+    if (read.kind !== 'found') return;
+    for (const { podUid, container, resource, record } of read.value.holders) {
+      this.#records.set(podUid, container, resource, record);
+    }
+    this.plugins.remember(read.value.registered.keys());
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#allocations.stop(), this.plugins.stop()]);
+    await this.#file?.stop();
+  }
+
+  containerHints(pod: Pod, container: AnyContainer): ResourceHints | undefined {
+    const hints = new Map<string, readonly TopologyHint[] | undefined>();
+    for (const [resource, count] of this.#demands(pod, container)) {
+      const held = this.#records.ids(pod.metadata.uid, container.name, resource);
+      const reusable = reusableIds(pod, container, resource, this.#records);
+      hints.set(resource, this.#hints(resource, count, held, reusable));
+    }
+    return hints.size === 0 ? undefined : hints;
+  }
+
+  podHints(pod: Pod): ResourceHints | undefined {
+    const hints = new Map<string, readonly TopologyHint[] | undefined>();
+    const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+    const resources = new Set(containers.flatMap((one) => this.#demands(pod, one).map(([name]) => name)));
+    if (resources.size === 0) return undefined;
+    const totals = aggregateContainers(pod.spec, 'limits');
+    for (const resource of [...resources].sort()) {
+      const total = totals.get(resource);
+      const held = new Set(
+        containers.flatMap(({ name }) => [...this.#records.ids(pod.metadata.uid, name, resource)]),
+      );
+      const count = total === undefined ? 0 : Number(quantityValue(total));
+      hints.set(resource, this.#hints(resource, count, held, new Set()));
+    }
+    return hints;
+  }
+
+  #hints(
+    resource: string,
+    count: number,
+    held: ReadonlySet<string>,
+    reusable: ReadonlySet<string>,
+  ): readonly TopologyHint[] | undefined {
+    const { machineNodes } = this.#options;
+    const state = this.plugins.state(resource);
+    const demand = { count, table: state?.table ?? new Map(), machineNodes };
+    if (held.size > 0) return heldHints(held, demand);
+    const inUse = this.#records.inUse(resource);
+    const available = new Set([...(state?.healthy ?? [])].filter((id) => !inUse.has(id)));
+    return deviceHints({ ...demand, available, reusable });
+  }
+
+  /** Never waits for a plugin: what takes its time goes on beside, and the pod is judged again when it has ended. */
+  allocate(pod: Pod, container: AnyContainer, hint: TopologyHint): AllocationOutcome {
+    for (const [resource, count] of this.#demands(pod, container)) {
+      const outcome = this.#allocations.allocate({ pod, container, resource, count, hint }, true);
+      if (outcome.kind !== 'allocated') return outcome;
+    }
+    return allocated;
+  }
+
+  async #write(): Promise<void> {
+    this.#file?.changed();
+    try {
+      await this.#file?.written();
+    } catch (error) {
+      throw new Error(`failed to write checkpoint file "${deviceCheckpointName}": ${errorText(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** What a container gets when it is created; rejects with the reason why it cannot be. */
+  async additions(pod: Pod, container: AnyContainer, signal: AbortSignal): Promise<DeviceAdditions> {
+    const { uid } = pod.metadata;
+    for (const [resource, count] of this.#demands(pod, container)) {
+      if (count === 0) continue;
+      await this.#preStart(uid, container.name, resource, signal);
+      if (!this.#options.isActive(uid)) continue;
+      while (this.#records.get(uid, container.name, resource) === undefined) {
+        const demand = { pod, container, resource, count, hint: anywhere };
+        const outcome = this.#allocations.allocate(demand, false);
+        if (outcome.kind === 'refused') throw new Error(outcome.message);
+        if (outcome.kind === 'allocated') break;
+        await untilAborted(outcome.until, signal);
+      }
+    }
+    return mergeResponses(this.#records.ofContainer(uid, container.name).map(([, { response }]) => response));
+  }
+
+  async #preStart(podUid: string, container: string, resource: string, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    if (this.plugins.state(resource) === undefined) {
+      throw new Error(`endpoint not found in cache for a registered resource: ${resource}`);
+    }
+    const last = this.plugins.last(resource);
+    if (last?.options.preStartRequired !== true) return;
+    const ids = [...this.#records.ids(podUid, container, resource)].sort();
+    if (ids.length === 0) {
+      throw new Error(
+        `no devices found allocated in local cache for pod ${podUid}, container ${container}, resource ${resource}`,
+      );
+    }
+    const failed = (reason: string, cause?: unknown): Error =>
+      new Error(`device plugin PreStartContainer rpc failed with err: ${reason}`, { cause });
+    const primary = this.plugins.primary(resource);
+    if (primary === undefined) throw failed(`endpoint ${last.socketPath} has been stopped`);
+    try {
+      await callPlugin(clock, deviceLimits.preStartMs, signal, (call) => primary.client.preStart(ids, call));
+    } catch (error) {
+      throw signal.aborted ? error : failed(errorText(error), error);
+    }
+  }
+
+  /** What the node offers; forgets the resources of plugins that stayed away too long. */
+  capacity(): DeviceCapacity {
+    const expired = this.plugins.expire();
+    for (const resource of expired) this.#removed.add(resource);
+    if (expired.length > 0) this.#file?.changed();
+    const capacity: Record<string, string> = {};
+    const allocatable: Record<string, string> = {};
+    for (const [resource, { isKnown, healthy, unhealthy }] of this.plugins.states()) {
+      if (!isKnown) continue;
+      capacity[resource] = String(healthy.size + unhealthy.size);
+      allocatable[resource] = String(healthy.size);
+    }
+    return { capacity, allocatable, removed: [...this.#removed].sort() };
+  }
+
+  /** How many devices of each resource are in use; undefined for a pod that holds none. */
+  inUse(podUid: string): ReadonlyMap<string, number> | undefined {
+    if (!this.#records.has(podUid)) return undefined;
+    const resources = new Set([...this.#records.holders()].map(({ resource }) => resource));
+    return new Map([...resources].map((resource) => [resource, this.#records.inUse(resource).size]));
+  }
+
+  /** Who holds what, for those who report it. */
+  holders(): readonly DeviceHolder[] {
+    return [...this.#records.holders()];
+  }
+
+  /** Healthy and other devices by resource, for those who report them. */
+  resources(): readonly (readonly [string, ResourceState])[] {
+    return this.plugins.states();
+  }
+
+  /** For the status of a pod; undefined if the container has no devices. */
+  health(podUid: string, container: string): ResourceStatus[] | undefined {
+    const records = this.#records.ofContainer(podUid, container);
+    if (records.length === 0) return undefined;
+    return records.map(([name]) => ({
+      name,
+      resources: [...this.#records.ids(podUid, container, name)]
+        .sort()
+        .map((id) => ({ resourceID: id, health: shownHealth(this.#table(name), id) })),
+    }));
+  }
+
+  /** Takes back what no active pod holds. The file follows with the next change, as the reference kubelet's does. */
+  keepOnly(isKept: (podUid: string) => boolean): void {
+    for (const freed of this.#records.keepOnly(isKept)) this.#recorder.freed(freed);
+    this.#allocations.keepOnly(isKept);
+  }
+
+  /** What the file says. */
+  checkpointText(): string {
+    const registered = this.plugins
+      .states()
+      .filter(([, { isKnown }]) => isKnown)
+      .map(([resource, { healthy }]): [string, string[]] => [resource, [...healthy].sort()]);
+    return formatDeviceCheckpoint({ holders: [...this.#records.holders()], registered: new Map(registered) });
+  }
+
+  /** Limits of resources that plugins offer, or that somebody holds. */
+  #demands(pod: Pod, container: AnyContainer): readonly (readonly [string, number])[] {
+    return deviceLimitsOf(pod, container).filter(
+      ([resource]) => this.plugins.state(resource)?.isKnown === true || this.#records.isHeld(resource),
+    );
+  }
+
+  #table(resource: string): ResourceState['table'] {
+    return this.plugins.state(resource)?.table ?? new Map();
+  }
+
+  #owners(resource: string, ids: readonly string[]): readonly string[] {
+    if (ids.length === 0) return [];
+    const changed = new Set(ids);
+    const owners = new Set<string>();
+    for (const { podUid, container, resource: of } of this.#records.holders()) {
+      if (of !== resource) continue;
+      const held = this.#records.ids(podUid, container, resource);
+      if ([...held].some((id) => changed.has(id))) owners.add(podUid);
+    }
+    return [...owners];
+  }
+}
+
+const anywhere: TopologyHint = { mask: undefined, preferred: false };
+
+async function untilAborted(done: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  let stop: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    await Promise.race([done, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
