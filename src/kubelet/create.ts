@@ -105,7 +105,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     },
     nodeAllocatable: () => allocatableOf(settings.node(), settings.host),
     supportsRecursiveReadOnly: (handler) => links.check.target.supports(handler, 'recursiveReadOnlyMounts'),
-    csi: csi.client,
+    csi,
   });
   const probes = createProbes(settings, { statusOf: (uid) => statuses.get(uid) });
   const images = createImages(settings);
@@ -190,10 +190,14 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     activePods,
     reportNode: async (signal) => membership?.reportNode(signal),
   });
+  const plugins = createPlugins(settings, new Map([['CSIPlugin', csi.registration]]));
   const started = {
     resourceManagers: resources.start,
     evictionManager: eviction.start,
-    pluginManager: createPlugins(settings, new Map([['CSIPlugin', csi.registration]])),
+    pluginManager: async (group: TaskGroup) => {
+      await csi.start?.(group);
+      await plugins?.(group);
+    },
     shutdownManager: shutdown?.start,
     ...managers,
   };

@@ -106,6 +106,13 @@ export interface VolumeAttaching {
   isNeeded(spec: VolumeSpec): boolean;
   /** Asks the cluster; rejects unless the volume is attached. */
   verify(spec: VolumeSpec, signal: AbortSignal): Promise<void>;
+  /** Whether the cluster failed to attach the volume because the node can have no more. */
+  isLimitReached?(spec: VolumeSpec, signal: AbortSignal): Promise<boolean>;
+}
+
+/** A pod that cannot run here: the node has as many attached volumes as it can have. */
+export class AttachLimitReached extends Error {
+  override readonly name = 'AttachLimitReached';
 }
 
 export interface ExpandRequest {

@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { SimulatedMachine } from '../../src/host/index.js';
 import type { PersistentVolumeSpec, Pod, Volume } from '../../src/kube/index.js';
+import type { KubeletCsiOptions } from '../../src/kubelet/options.js';
 import { SimulatedCsiDriver, type SimulatedCsiDriverOptions } from './csi-driver.js';
 import { CsiLine } from './csi-line.js';
 import { Machine } from './machine.js';
@@ -17,6 +18,8 @@ export type CsiDeath =
 
 export interface CsiWorldOptions {
   readonly driver?: Partial<SimulatedCsiDriverOptions>;
+  /** What a cluster says of drivers and volumes. */
+  readonly cluster?: KubeletCsiOptions;
 }
 
 export class CsiWorld {
@@ -27,7 +30,10 @@ export class CsiWorld {
   readonly outside = new Outside(this.files);
   readonly #volumes = new Map<string, Partial<PersistentVolumeSpec>>();
 
-  constructor({ driver }: CsiWorldOptions = {}) {
+  readonly #cluster: KubeletCsiOptions;
+
+  constructor({ driver, cluster = {} }: CsiWorldOptions = {}) {
+    this.#cluster = cluster;
     this.driver = new SimulatedCsiDriver({
       clock: this.machine.time,
       machine: this.files,
@@ -75,7 +81,7 @@ export class CsiWorld {
       machine: this.machine,
       files: this.files,
       objects: this.objects,
-      kubelet: { csi: { call }, openPluginSocket },
+      kubelet: { csi: { ...this.#cluster, call }, openPluginSocket },
       ...(death?.kind === 'host' ? { death } : {}),
     });
     parts.on = on;

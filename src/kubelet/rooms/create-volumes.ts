@@ -3,7 +3,6 @@ import { arch } from 'node:os';
 import type { ObjectStore, Pod, ResourceList } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
 import {
-  type CsiClientOptions,
   createVolumeMetrics,
   csiPluginName,
   csiVolumes,
@@ -16,6 +15,7 @@ import {
 } from '../../volumes/index.js';
 import { type PodVolumes, withoutVolumes } from '../ports.js';
 import type { KubeletSettings } from '../settings.js';
+import type { KubeletCsi } from './create-csi.js';
 
 type VolumeSettings = Pick<
   KubeletSettings,
@@ -44,7 +44,7 @@ export interface VolumePorts {
   readonly pods: VolumePods;
   readonly nodeAllocatable: () => ResourceList;
   readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
-  readonly csi: CsiClientOptions;
+  readonly csi: Pick<KubeletCsi, 'client' | 'refreshAllocatable'>;
 }
 
 export function createVolumes(settings: VolumeSettings, ports: VolumePorts): PodVolumes {
@@ -93,7 +93,8 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
         clock,
         rootDir,
         nodeName,
-        client: ports.csi,
+        client: ports.csi.client,
+        refreshAllocatable: ports.csi.refreshAllocatable,
         policies: csi.policies ?? standalonePolicies,
         objects: csi.objects,
         tokens,
@@ -108,7 +109,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
     claims,
     attachments: config.enableControllerAttachDetach ? csi.attachments : undefined,
   });
-  ports.csi.drivers.onReady(() => manager.driverReady(csiPluginName));
+  ports.csi.client.drivers.onReady(() => manager.driverReady(csiPluginName));
   registerVolumeCounts(registry, () => manager.counts());
   return manager;
 }

@@ -23,6 +23,7 @@ import {
   deadlineExceededReason,
   hasTrueCondition,
   type ReasonCache,
+  rejectedStatus,
   type StatusManager,
 } from '../../pods/status/index.js';
 import {
@@ -40,6 +41,7 @@ import {
   syncError,
 } from '../../runtime-manager/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
+import { AttachLimitReached } from '../../volumes/index.js';
 import type { KubeletMetrics } from '../metrics.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from '../ports.js';
 
@@ -87,7 +89,7 @@ export interface KubeletPodSyncerOptions {
   readonly isStopping: () => boolean;
   /** Pods that come into being at the same time; the others keep from them what they need. */
   readonly preparationsAtOnce: number;
-  readonly metrics: Pick<KubeletMetrics, 'workerStart' | 'podStart'>;
+  readonly metrics: Pick<KubeletMetrics, 'workerStart' | 'podStart' | 'rejections'>;
   readonly cgroups?: PodCgroups;
   /** Gives back the user ids of a pod that has ended. */
   readonly releaseUserNamespace?: ((uid: string) => Promise<void>) | undefined;
@@ -159,7 +161,8 @@ export class KubeletPodSyncer implements PodSyncer {
       this.#warn(pod, 'Failed', `error making pod data directories: ${errorText(error)}`);
       throw error;
     });
-    await this.#mountVolumes(pod, signal);
+    const refusal = await this.#mountVolumes(pod, signal);
+    if (refusal !== undefined) return this.#reject(pod, refusal);
     // What it waits for now is its turn to start; there is no use in preparing more pods meanwhile.
     turn?.stay();
     probes?.add(pod);
@@ -341,16 +344,28 @@ export class KubeletPodSyncer implements PodSyncer {
     return running;
   }
 
-  async #mountVolumes(pod: Pod, signal: AbortSignal): Promise<void> {
+  /** Resolves with why the pod can never have its volumes here, if so. */
+  async #mountVolumes(pod: Pod, signal: AbortSignal): Promise<AttachLimitReached | undefined> {
     try {
       await this.#options.volumes.waitForMounts(pod, signal);
+      return undefined;
     } catch (error) {
+      if (error instanceof AttachLimitReached) return error;
       // Who was cut off says nothing here; the volumes themselves tell why they took too long.
       if (!isCancelled(error) && !isTimeout(error)) {
         this.#warn(pod, 'FailedMount', `Unable to attach or mount volumes: ${errorText(error)}`);
       }
       throw error;
     }
+  }
+
+  /** The pod has failed; nothing of it has run. */
+  #reject(pod: Pod, { message }: AttachLimitReached): SyncOutcome {
+    const reason = 'VolumeAttachmentLimitExceeded';
+    this.#warn(pod, reason, message);
+    this.#options.statuses.set(pod, rejectedStatus(pod, reason, message));
+    this.#options.metrics.rejections.inc({ reason });
+    return { kind: 'done', terminal: true };
   }
 
   /** The sandbox stands: containers may be started, even if their images still have to be pulled. */

@@ -1,5 +1,6 @@
 /** Reads whether the cluster has attached a volume to this node. */
 import { errorText } from '../../async/index.js';
+import { GrpcCode } from '../../grpc/index.js';
 import { VolumeFailure } from '../contracts.js';
 import { attachmentName, type DriverVolume } from './names.js';
 import type { CsiAttachment, CsiVolumesOptions } from './plugin.js';
@@ -43,4 +44,24 @@ export async function publishContext(
   const policy = options.policies.get(volume.driver);
   if (policy === undefined) throw new VolumeFailure('transient', 'the CSIDriver objects are not known yet');
   return policy.attachRequired ? (await verifyAttached(options, volume, signal)).metadata : {};
+}
+
+/**
+ * Whether the volume is not attached because the node has no room for another one. Only drivers whose number of volumes is
+ * kept up to date count: with the old number, the scheduler would send the next pod here, too. The number is then updated.
+ */
+export async function isLimitReached(
+  options: AttachOptions & Pick<CsiVolumesOptions, 'policies' | 'refreshAllocatable'>,
+  volume: DriverVolume,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { nodeName, objects, policies, refreshAllocatable } = options;
+  const period = policies.get(volume.driver)?.nodeAllocatableUpdatePeriodSeconds;
+  if (period === undefined || objects === undefined) return false;
+  const attachment = await objects
+    .attachment(attachmentName(volume, nodeName), signal)
+    .catch((): undefined => undefined);
+  if (attachment?.errorCode !== GrpcCode.ResourceExhausted) return false;
+  await refreshAllocatable?.(volume.driver, signal);
+  return true;
 }

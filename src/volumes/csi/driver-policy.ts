@@ -14,6 +14,8 @@ export interface DriverPolicy {
   readonly tokenRequests: readonly { readonly audience: string; readonly expirationSeconds?: number }[];
   readonly tokensInSecrets: boolean;
   readonly requiresRepublish: boolean;
+  /** How often the driver is asked how many volumes it can attach; never without it. */
+  readonly nodeAllocatableUpdatePeriodSeconds?: number | undefined;
 }
 
 export const policyWithoutObject: DriverPolicy = {
@@ -33,6 +35,8 @@ export interface DriverPolicies {
   synced(signal: AbortSignal): Promise<void>;
   /** Undefined until the cluster's objects are known. */
   get(driver: string): DriverPolicy | undefined;
+  /** Calls back when a policy may have changed; returns how to end that. Absent where none ever does. */
+  onChange?(listener: () => void): () => void;
 }
 
 /** Without a cluster there is nobody to attach volumes, and nothing that limits what a driver may be used for. */

@@ -11,7 +11,7 @@ import {
 } from '../contracts.js';
 import { innerNameOf } from '../plugins/inner-name.js';
 import { podVolumeDirectory } from '../plugins/volume-paths.js';
-import { verifyAttached } from './attach.js';
+import { isLimitReached, verifyAttached } from './attach.js';
 import type { CsiClientOptions } from './client.js';
 import type { DriverPolicies } from './driver-policy.js';
 import { expandOnNode } from './expand.js';
@@ -40,6 +40,8 @@ export interface CsiAttachment {
   readonly isDeleting: boolean;
   readonly attached: boolean;
   readonly error: string | undefined;
+  /** The gRPC code of the error, where the attacher tells. */
+  readonly errorCode?: number | undefined;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -53,6 +55,8 @@ export interface CsiVolumesOptions {
   /** Left out without an API server. */
   readonly objects?: CsiObjects | undefined;
   readonly tokens?: ServiceAccountTokens | undefined;
+  /** Asks a driver now how many volumes it can attach, and tells the cluster; never rejects. */
+  readonly refreshAllocatable?: ((driver: string, signal: AbortSignal) => Promise<void>) | undefined;
   /** Whether a controller attaches volumes, as the node tells the cluster. */
   readonly controllerAttaches: boolean;
   /** Receives Warning events of the pod. */
@@ -113,6 +117,7 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
       isNeeded: (spec) =>
         spec.kind === 'persistent' && policies.get(csiVolumeOf(spec, '').driver)?.attachRequired === true,
       verify: async (spec, signal) => void (await verifyAttached(options, csiVolumeOf(spec, ''), signal)),
+      isLimitReached: (spec, signal) => isLimitReached(options, csiVolumeOf(spec, ''), signal),
     },
   };
 }

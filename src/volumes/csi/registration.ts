@@ -17,6 +17,8 @@ export interface CsiClaim {
 export interface DriverNotice {
   install(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void>;
   uninstall(driver: string, signal: AbortSignal): Promise<void>;
+  /** Tells what a registered driver says now of the volumes that it can attach. */
+  update?(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void>;
 }
 
 export interface CsiRegistrationOptions extends CsiClientOptions {

@@ -6,7 +6,7 @@ import type { Init, Mount } from '../../cri/index.js';
 import { type Host, mountPointsUnder, namesIn } from '../../host/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import type { ClaimStore, VolumeFigures, VolumePlugin } from '../contracts.js';
+import { AttachLimitReached, type ClaimStore, type VolumeFigures, type VolumePlugin } from '../contracts.js';
 import { createVolumeMetrics, type VolumeCounts, type VolumeMetrics } from '../metrics.js';
 import { prepareSubPath } from '../subpath/index.js';
 import { AttachmentBook, type VolumeAttachments } from './attachments.js';
@@ -134,7 +134,13 @@ export class VolumeManager {
       if (isCancelled(error)) throw error;
       const wait = missing();
       if (wait.unmounted.length === 0) return;
-      throw new Error(mountWaitText(wait, problemText(error)), { cause: error });
+      const text = mountWaitText(wait, problemText(error));
+      if (error instanceof TimedOut && (await this.#isLimitReached(pod, wait.unattached, signal))) {
+        throw new AttachLimitReached(`Node has reached its volume attachment limit, rejecting pod. ${text}`, {
+          cause: error,
+        });
+      }
+      throw new Error(text, { cause: error });
     }
   }
 
@@ -312,6 +318,16 @@ export class VolumeManager {
     if (wanted.size === undefined) return;
     this.#operator.sizes.seen(wanted.uniqueName, wanted.size.claimBytes);
     if (before?.size?.progress !== wanted.size.progress) this.#reconciler.retryResize(wanted);
+  }
+
+  async #isLimitReached(pod: Pod, unattached: readonly string[], signal: AbortSignal): Promise<boolean> {
+    for (const wanted of this.#reconciler.desired.values()) {
+      if (wanted.podUid !== pod.metadata.uid) continue;
+      if (!wanted.volumeNames.some((name) => unattached.includes(name))) continue;
+      const { attaching } = this.#operator.plugin(wanted);
+      if (await attaching?.isLimitReached?.(wanted.spec, signal)) return true;
+    }
+    return false;
   }
 
   #mountedVolume(pod: Pod, name: string): MountedVolume | undefined {

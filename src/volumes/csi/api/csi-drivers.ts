@@ -69,5 +69,6 @@ export function policyOf({ spec }: CsiDriver): DriverPolicy {
     tokenRequests: spec.tokenRequests ?? [],
     tokensInSecrets: spec.serviceAccountTokenInSecrets ?? false,
     requiresRepublish: spec.requiresRepublish ?? false,
+    nodeAllocatableUpdatePeriodSeconds: spec.nodeAllocatableUpdatePeriodSeconds,
   };
 }

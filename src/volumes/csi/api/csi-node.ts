@@ -1,5 +1,5 @@
 /** Tells the cluster which CSI drivers this node has: by the CSINode, and by annotation and labels of the Node. */
-import { type Clock, errorText, Gate, isCancelled, jitter, sleep } from '../../../async/index.js';
+import { Cancelled, type Clock, errorText, Gate, isCancelled, jitter, sleep } from '../../../async/index.js';
 import { goQuote } from '../../../kube/index.js';
 import { ApiError, type CsiNode, type KubeApi, resources } from '../../../kube-client/index.js';
 import type { Timeline } from '../../../timeline/index.js';
@@ -76,6 +76,14 @@ export class ApiCsiNode implements DriverNotice {
           throw wrapped('error updating CSINode object with CSI driver node info', error);
         },
       );
+    });
+  }
+
+  update(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void> {
+    return this.#exclusively(signal, async (owner) => {
+      // A driver that has gone meanwhile must not come back into the list.
+      if (signal.aborted) throw new Cancelled();
+      await this.#update(owner, (csiNode) => withDriver(csiNode, driver, info) ?? csiNode, signal);
     });
   }
 

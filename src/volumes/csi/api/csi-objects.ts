@@ -16,6 +16,7 @@ export function apiCsiObjects(api: KubeApi): CsiObjects {
         isDeleting: metadata.deletionTimestamp !== undefined,
         attached: status?.attached === true,
         error: status?.attachError?.message,
+        errorCode: status?.attachError?.errorCode,
         metadata: status?.attachmentMetadata ?? {},
       };
     },
