@@ -16,6 +16,11 @@ const protos: readonly ProtoEntry[] = [
   // What a storage driver serves beside: only the driver of the tests has it.
   { proto: 'test/env/csi-driver/controller.proto' },
   { proto: 'src/resources/device-manager/device-plugin.proto' },
+  { proto: 'src/resources/dra/dra.proto' },
+  { proto: 'src/resources/dra/dra-health.proto' },
+  { proto: 'src/resources/pod-resources/pod-resources.proto' },
+  { proto: 'src/resources/pod-resources/pod-resources-alpha.proto' },
+  { proto: 'src/pods/pods-api/pods-api.proto' },
   // What the generator's own test reads: every feature once.
   { proto: 'scripts/proto/every-feature.proto' },
 ];

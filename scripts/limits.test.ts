@@ -7,6 +7,7 @@ import { httpGetLimits } from '../src/http-get/limits.js';
 import { apiClientLimits } from '../src/kube-client/limits.js';
 import { pluginLimits } from '../src/plugins/limits.js';
 import { deviceLimits } from '../src/resources/device-manager/limits.js';
+import { draLimits } from '../src/resources/dra/limits.js';
 import { statsLimits } from '../src/resources/stats/limits.js';
 import { defaultLimits, mainLimits, upgradeProxyLimits } from '../src/server/limits.js';
 import {
@@ -31,6 +32,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/grpc/limits.ts grpcServerLimits': grpcServerLimits,
   'src/plugins/limits.ts pluginLimits': pluginLimits,
   'src/resources/device-manager/limits.ts deviceLimits': deviceLimits,
+  'src/resources/dra/limits.ts draLimits': draLimits,
   'src/resources/stats/limits.ts statsLimits': { ...statsLimits },
 };
 

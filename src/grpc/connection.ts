@@ -18,6 +18,13 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface ConnectionEvents {
+  /** The server has answered on a new connection. */
+  readonly onReady?: () => void;
+  /** There is no connection any more, or none could be made. The next call, or `connect`, tries again. */
+  readonly onLost?: () => void;
+}
+
 /** Node's longest timer. A later deadline counts as none. */
 const maxTimeoutMs = 2_147_483_647;
 /** The connection's window holds the largest message, so a slow stream does not block a list. */
@@ -47,15 +54,21 @@ interface GrpcCall {
 export class GrpcConnection {
   readonly #socketPath: string;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #events: ConnectionEvents;
   /** Ends each call in flight. */
   readonly #active = new Set<EndCall>();
   readonly #blocks = new Map<string, Buffer>();
   #session: H2Session | undefined;
   #closed = false;
 
-  constructor(socketPath: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    socketPath: string,
+    headers: Readonly<Record<string, string>> = {},
+    events: ConnectionEvents = {},
+  ) {
     this.#socketPath = socketPath;
     this.#headers = headers;
+    this.#events = events;
   }
 
   unary<Request extends object, Response extends object>(
@@ -134,14 +147,20 @@ export class GrpcConnection {
     }
   }
 
+  /** Connects without a call, if it is not connected. */
+  connect(): void {
+    if (!this.#closed) this.#connected();
+  }
+
   /** Ends every call with Canceled and closes the connection. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     const error = new GrpcError('Canceled', 'grpc: the client connection is closing');
     for (const fail of [...this.#active]) fail(error);
-    this.#session?.destroy();
+    const session = this.#session;
     this.#session = undefined;
+    session?.destroy();
   }
 
   /** Sends the request. With `isRead`, received bytes count as read at once. */
@@ -228,11 +247,17 @@ export class GrpcConnection {
 
   #connected(): H2Session {
     if (this.#session?.isUsable !== true) {
-      this.#session = new H2Session({
+      const session: H2Session = new H2Session({
         socketPath: this.#socketPath,
         streamWindowBytes,
         connectionWindowBytes,
+        onReady: () => this.#events.onReady?.(),
+        // Another one may have taken its place.
+        onClose: () => {
+          if (this.#session === session) this.#events.onLost?.();
+        },
       });
+      this.#session = session;
     }
     return this.#session;
   }

@@ -143,3 +143,32 @@ export interface ServiceAccount extends KubeObject {
   imagePullSecrets?: LocalObjectReference[];
   automountServiceAccountToken?: boolean;
 }
+
+/** A device that a claim was given. */
+export interface AllocatedDevice {
+  request: string;
+  driver: string;
+  pool: string;
+  device: string;
+  adminAccess?: boolean;
+  shareID?: string;
+  /** Operations of the node that the driver does not need; `*` for all. */
+  skipNodeOperations?: string[];
+}
+
+export interface ResourceClaim extends KubeObject {
+  spec?: { devices?: { requests?: { name: string }[] } };
+  status?: {
+    allocation?: { devices?: { results?: AllocatedDevice[] } };
+    reservedFor?: { apiGroup?: string; resource: string; name: string; uid: string }[];
+  };
+}
+
+export interface ResourceSlice extends KubeObject {
+  spec: {
+    driver: string;
+    nodeName?: string;
+    pool: { name: string; generation: number; resourceSliceCount: number };
+    devices?: { name: string }[];
+  };
+}

@@ -42,6 +42,7 @@ export function withAuthorizerLagRetry(api: KubeApi, clock: Clock): KubeApi {
     update: (resource, object, options) => api.update(resource, object, options),
     patch: (resource, ref, patch, options) => api.patch(resource, ref, patch, options),
     delete: (resource, ref, options) => api.delete(resource, ref, options),
+    deleteCollection: (resource, options) => api.deleteCollection(resource, options),
     watch: (resource, options) => api.watch(resource, options),
     getText: (path, options) => api.getText(path, options),
   };

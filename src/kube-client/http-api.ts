@@ -8,6 +8,7 @@ import { type ApiRequestMetrics, createApiRequestMetrics } from './metrics.js';
 import type {
   ApiCallOptions,
   CreateOptions,
+  DeleteCollectionOptions,
   DeleteOptions,
   GetOptions,
   KubeApi,
@@ -125,6 +126,12 @@ export class HttpKubeApi implements KubeApi {
     });
     const response: T = await this.#json(resource, 'DELETE', objectPath(resource, ref), options, body);
     return response.kind === 'Status' ? undefined : response;
+  }
+
+  async deleteCollection(resource: Resource, options: DeleteCollectionOptions = {}): Promise<void> {
+    const path = `${collectionPath(resource, options.namespace)}${listQuery(options)}`;
+    const body = jsonBody({ apiVersion: 'v1', kind: 'DeleteOptions' });
+    await this.#json(resource, 'DELETE', path, options, body);
   }
 
   post<In, Out>(

@@ -69,6 +69,8 @@ export interface DeleteOptions extends ApiCallOptions {
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
 }
 
+export interface DeleteCollectionOptions extends ApiCallOptions, ObjectSelection {}
+
 export interface WatchOptions extends ObjectSelection {
   readonly signal?: AbortSignal;
   /** Sends events after this version. Absent or `0`: first an ADDED for each existing object. */
@@ -116,6 +118,8 @@ export interface KubeApi {
     ref: ObjectRef,
     options?: DeleteOptions,
   ): Promise<T | undefined>;
+  /** Deletes what the selection names; how many that were is not told. */
+  deleteCollection(resource: Resource, options?: DeleteCollectionOptions): Promise<void>;
   post<In, Out>(
     subresource: PostedSubresource<In, Out>,
     ref: ObjectRef,

@@ -21,6 +21,8 @@ import type {
   Eviction,
   Namespace,
   PodBinding,
+  ResourceClaim,
+  ResourceSlice,
   ServiceAccount,
   SubjectAccessReview,
   TokenRequest,
@@ -106,6 +108,8 @@ export const resources = {
     'volumeattachments',
     false,
   ),
+  resourceClaims: grouped<ResourceClaim>('resource.k8s.io', 'ResourceClaim', 'resourceclaims', true),
+  resourceSlices: grouped<ResourceSlice>('resource.k8s.io', 'ResourceSlice', 'resourceslices', false),
   tokenReviews: grouped<TokenReview>('authentication.k8s.io', 'TokenReview', 'tokenreviews', false),
   subjectAccessReviews: grouped<SubjectAccessReview>(
     'authorization.k8s.io',

@@ -104,6 +104,19 @@ export interface NodeEntries {
   /** The file that says who holds which devices could not be used. */
   'device.recover': NoData;
 
+  /** A driver of dynamic resources can be called, or cannot. */
+  'dra.driver': { driver: string; usable: boolean };
+  /** The ResourceSlices of a driver, or of the node for an empty name, were deleted, or could not be. */
+  'dra.slices': { driver: string };
+  /** A driver prepared claims of a pod. */
+  'dra.prepare': { driver: string; claims: string };
+  /** A driver unprepared claims of a pod, or could not. */
+  'dra.unprepare': { driver: string; claims: string };
+  /** The file of claims could not be used; so many claims could be read from it all the same. */
+  'dra.recover': { kept: number; problem: string };
+  /** The health of a driver's devices is not known. */
+  'dra.health': { driver: string };
+
   /** The memory manager's file could not be used; blocks of so many pods were kept or given back. */
   'memory.recover': { problem: string; kept: number; givenBack: number };
 

@@ -13,7 +13,17 @@ export type ApiVerb = keyof KubeApi;
 type AnyCall = (...given: readonly unknown[]) => Promise<unknown>;
 type AnyWatch = (...given: readonly unknown[]) => AsyncIterable<WatchEvent<object>>;
 
-const unaryVerbs = ['get', 'list', 'create', 'update', 'patch', 'delete', 'post', 'getText'] as const;
+const unaryVerbs = [
+  'get',
+  'list',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deleteCollection',
+  'post',
+  'getText',
+] as const;
 const changingVerbs: ReadonlySet<ApiVerb> = new Set(['create', 'update', 'patch', 'delete', 'post']);
 
 export class ApiLine {

@@ -40,6 +40,10 @@ export interface SessionOptions {
   readonly streamWindowBytes: number;
   /** How much the server may send on all streams together before we acknowledge it. */
   readonly connectionWindowBytes: number;
+  /** Called once the server has sent its settings, with which every connection begins (section 3.4). */
+  readonly onReady?: () => void;
+  /** Called once, when the connection is closed. */
+  readonly onClose?: (error: Error | undefined) => void;
 }
 
 /** The initial flow-control window (section 6.9.2) and the largest one (section 6.9.1). */
@@ -109,6 +113,7 @@ export class H2Session {
   #laterTimer: NodeJS.Timeout | undefined;
   /** Acknowledgements that are queued because the server does not read. */
   #waitingReplies = 0;
+  #isReady = false;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -416,6 +421,8 @@ export class H2Session {
     this.#send(frame(frameTypes.settings, flags.ack, 0, Buffer.alloc(0)));
     this.#flushAll();
     this.#turn();
+    if (!this.#isReady) this.#options.onReady?.();
+    this.#isReady = true;
   }
 
   #moreRoom(streamId: number, bytes: number): void {
@@ -458,5 +465,6 @@ export class H2Session {
     const streams = [...this.#streams.values(), ...this.#waiting.splice(0)];
     this.#streams.clear();
     for (const stream of streams) stream.events.ended({ resetCode: 0, error });
+    this.#options.onClose?.(error);
   }
 }

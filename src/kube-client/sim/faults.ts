@@ -11,6 +11,7 @@ export type ApiVerb =
   | 'update'
   | 'patch'
   | 'delete'
+  | 'deleteCollection'
   | 'post'
   | 'getText';
 

@@ -8,6 +8,7 @@ import { clone } from '../../kube/values/deep-equal.js';
 import type {
   ApiCallOptions,
   CreateOptions,
+  DeleteCollectionOptions,
   DeleteOptions,
   GetOptions,
   KubeApi,
@@ -162,6 +163,15 @@ export class SimulatedKubeApi implements KubeApi {
     return this.#call('delete', resource, ref.name, options, () =>
       out(resource, this.#server.delete(resource, ref, options)),
     );
+  }
+
+  deleteCollection(resource: Resource, options: DeleteCollectionOptions = {}): Promise<void> {
+    return this.#call('deleteCollection', resource, options.fieldSelector, options, () => {
+      for (const { metadata } of this.#storage.list(resource).filter(filterOf(resource, options))) {
+        const { name = '', namespace } = metadata;
+        this.#server.delete(resource, namespace === undefined ? { name } : { name, namespace }, {});
+      }
+    });
   }
 
   post<In, Out>(
