@@ -187,6 +187,25 @@ export interface HostMounts {
   makeShared(path: string): Promise<void>;
 }
 
+/** A loop device with the file that it shows as a disk. */
+export interface LoopDevice {
+  /** `/dev/loop0` */
+  readonly device: string;
+  /** As the kernel names it now; what was unmounted or removed has no useful name. */
+  readonly file: string;
+}
+
+/** Disks of the machine. A loop device on a disk keeps that disk's number from being given to another one. */
+export interface HostBlockDevices {
+  loops(): Promise<readonly LoopDevice[]>;
+  /** Makes a loop device of a file or a disk, whose mount stays busy until it is detached. */
+  attachLoop(file: string): Promise<void>;
+  /** Does nothing if it is not attached. One that is open elsewhere goes when it is closed. */
+  detachLoop(device: string): Promise<void>;
+  /** Whether a disk is mounted or otherwise claimed; false for a path without a disk. */
+  isClaimed(device: string): Promise<boolean>;
+}
+
 /** Tells of names that come and go in one directory; not of changed content, nor of what happens further down. */
 export interface DirectoryWatch {
   /** Idempotent; nothing is told after it. */
@@ -201,6 +220,7 @@ export interface Host {
    */
   readonly ownFiles: HostFiles;
   readonly mounts: HostMounts;
+  readonly blockDevices: HostBlockDevices;
   /** Holds a path whose last element is not a symbolic link (ELOOP otherwise). */
   hold(path: string): Promise<HeldPath>;
   /**

@@ -18,6 +18,7 @@ const operandMarks = {
   'iptables-save': 'none',
   journalctl: '--',
   ldd: '--',
+  losetup: '--',
   mount: '--',
   ps: 'none',
   script: '--',

@@ -1,6 +1,7 @@
 /** What any `Host` must do: one suite that the simulated machine and a real one pass alike. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import type { Host } from '../../src/host/index.js';
+import { describeBlockDevices } from './host-contract-block-devices.js';
 import { describeDurableFiles } from './host-contract-durable.js';
 import { describeFiles } from './host-contract-files.js';
 import { describeHeldPaths } from './host-contract-held-paths.js';
@@ -63,6 +64,7 @@ export function describeHostContract(name: string, create: () => Promise<HostUnd
     describeOpenedFiles(contract);
     describeTrees(contract);
     describeWatches(contract);
+    describeBlockDevices(contract);
   });
 }
 

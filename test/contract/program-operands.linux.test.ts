@@ -15,6 +15,7 @@ describe('operands of the programs of this machine', { timeout: 60_000 }, () => 
   const rows: readonly [program: string, line: CommandLine<'--'>][] = [
     ['blkid', CommandLine.of('blkid').literal('-p')],
     ['ldd', CommandLine.of('ldd')],
+    ['losetup', CommandLine.of('losetup').literal('-f')],
     ['mkfs.ext4', mkfs.literal('-F')],
     ['mount', CommandLine.of('mount')],
     ['tar', CommandLine.of('tar').literal('--create', '--file=/dev/null')],

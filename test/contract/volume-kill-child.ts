@@ -44,6 +44,7 @@ const host: Host = {
   files: counted(real.files),
   ownFiles: counted(real.ownFiles),
   mounts: counted(real.mounts),
+  blockDevices: counted(real.blockDevices),
   hold: (path) => real.hold(path),
   apart: (key) => {
     const { files, hold } = real.apart(key);

@@ -6,6 +6,7 @@ import { watchDirectory } from './directory-watch.js';
 import { holdBy } from './held-path.js';
 import { laneCalls } from './lane-calls.js';
 import { Lanes } from './lanes.js';
+import { linuxBlockDevices } from './linux-block-devices.js';
 import { filesBy, linuxFiles } from './linux-files.js';
 import { linuxMounts } from './linux-mounts.js';
 import { linuxOwnFiles } from './linux-own-files.js';
@@ -35,6 +36,7 @@ export function linuxHost(options: LinuxHostOptions = {}): Host {
     files: linuxFiles,
     ownFiles: linuxOwnFiles,
     mounts: linuxMounts({ clock, mountTimeoutMs, unmountTimeoutMs, lanes }),
+    blockDevices: linuxBlockDevices(clock),
     hold: holdBy(poolCalls),
     apart: (key) => {
       const calls = laneCalls(lanes, key);

@@ -39,6 +39,8 @@ export class SimulatedMachine {
   readonly #mountIds = new WeakMap<Mount, number>();
   #nextMountId = 20;
   #nextDevice = 40n;
+  /** What loop devices show, by device. */
+  readonly #loops = new Map<string, MountedNode>();
   #nextProcess = 1000;
   #nextDescriptor = 20;
 
@@ -67,6 +69,7 @@ export class SimulatedMachine {
     this.#mounts = [this.#rootMount];
     this.#rootMount.propagation = 'private';
     this.#held.clear();
+    this.#loops.clear();
   }
 
   /** Loses power: only synced data is sure to survive on disk. */
@@ -111,10 +114,24 @@ export class SimulatedMachine {
     return this.#mounts.some(({ mountpoint }) => mountpoint === node);
   }
 
-  /** Whether a mount has mounts on it or held paths in it. */
+  /** Whether a mount has mounts on it, or held paths or files of loop devices in it. */
   isBusy(mount: Mount): boolean {
     if (this.#mounts.some(({ parent }) => parent === mount)) return true;
-    return [...this.#held.values()].some((position) => position.mount === mount);
+    return [...this.#held.values(), ...this.#loops.values()].some((position) => position.mount === mount);
+  }
+
+  get loops(): ReadonlyMap<string, MountedNode> {
+    return this.#loops;
+  }
+
+  attachLoop(position: MountedNode): void {
+    let number = 0;
+    while (this.#loops.has(`/dev/loop${number}`)) number++;
+    this.#loops.set(`/dev/loop${number}`, position);
+  }
+
+  detachLoop(device: string): void {
+    this.#loops.delete(device);
   }
 
   /** The file system of a mount: a new one if in memory, otherwise the existing one. */

@@ -3,6 +3,7 @@ import { throwIfCancelled } from '../../async/index.js';
 import type { Host, HostFiles, HostMounts } from '../host.js';
 import { makeShared } from '../make-shared.js';
 import { isBind, mountCalls } from '../mount-command.js';
+import { simulatedBlockDevices } from './block-devices.js';
 import { CallRecord, type FaultCaller, type HostCall, type HostFault, type MakeCall } from './faults.js';
 import { FileCalls } from './file-calls.js';
 import { heldPath } from './held-path.js';
@@ -59,6 +60,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): SimulatedHost
     ownFiles: files,
     apart: () => by('apart'),
     mounts: simulatedMounts(record.by('command'), new MountCalls(machine), files),
+    blockDevices: simulatedBlockDevices(record.by('command'), machine),
     watch: (directory, onChange) => {
       const { node } = machine.resolve(`${trimmed(directory)}/`, true);
       return watchNames(node, () => {
