@@ -88,6 +88,7 @@ export const withoutVolumes: PodVolumes = {
   waitForUnmounts: async () => {},
   exist: () => false,
   mounts: async () => [],
+  devices: async () => [],
   volumeDirectory: () => undefined,
   volumeGroups: () => [],
   objectsChanged: () => {},

@@ -2,6 +2,7 @@
 import type {
   ContainerConfig,
   CriRuntime,
+  Device,
   Init,
   LinuxContainerResources,
   Mount,
@@ -174,13 +175,15 @@ export interface ContainerMountContext {
   readonly runtimeHandler: string;
 }
 
-/** Turns a container's volumes into mounts; implemented by the volumes room. */
+/** Turns a container's volumes into mounts and devices; implemented by the volumes room. */
 export interface ContainerVolumes {
   mounts(
     pod: Pod,
     container: AnyContainer,
     surroundings: ContainerMountContext,
   ): Promise<readonly Init<Mount>[]>;
+  /** Its volumeDevices, in their order. */
+  devices(pod: Pod, container: AnyContainer): Promise<readonly Init<Device>[]>;
 }
 
 /** Runs lifecycle hooks for the runtime manager; another room may implement it. */

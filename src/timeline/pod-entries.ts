@@ -143,6 +143,12 @@ export interface PodEntries {
   'volume.unmountDevice': { plugin: string; volume: string };
   /** A volume was expanded, or could not be. */
   'volume.expand': { plugin: string; volume: string };
+  /** A pod got the device of a block volume, or could not. */
+  'volume.map': { plugin: string; volume: string };
+  /** The device of a block volume was taken from a pod, or could not be. */
+  'volume.unmap': { plugin: string; volume: string };
+  /** The device of a block volume was released, or could not be. */
+  'volume.unmapDevice': { plugin: string; volume: string };
   /** The volumes of the pod are refreshed. */
   'volume.refresh': NoData;
   /** Mounts below the root directory are shared, or could not be. */

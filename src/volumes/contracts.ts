@@ -19,6 +19,14 @@ export type VolumeSpec =
       readonly readOnly: boolean;
     };
 
+/** Whether containers get a volume as a directory or as a device. */
+export type ContainerVolumeMode = 'Filesystem' | 'Block';
+
+export function volumeModeOf(spec: VolumeSpec): ContainerVolumeMode {
+  const mode = spec.kind === 'persistent' ? spec.persistentVolume.spec.volumeMode : undefined;
+  return mode === 'Block' ? 'Block' : 'Filesystem';
+}
+
 /** What a mounted volume's directory reveals after a restart, before anything else is known. */
 export interface VolumeRemains {
   readonly podUid: string;
@@ -72,6 +80,12 @@ export interface UnknownDevice {
   readonly problem: string;
 }
 
+/** What an earlier run left of devices. */
+export interface DevicesLeft {
+  readonly devices: readonly DeviceRemains[];
+  readonly unknown: readonly UnknownDevice[];
+}
+
 /** How full a volume is. */
 export interface VolumeFigures {
   readonly capacityBytes: number;
@@ -93,10 +107,30 @@ export interface DeviceMounts {
   ): Promise<void>;
   unmountDevice(device: DeviceRemains): Promise<void>;
   /** Devices that an earlier run left, also those that no pod has a directory for. Removes what has nothing in it. */
-  remains?(): Promise<{
-    readonly devices: readonly DeviceRemains[];
-    readonly unknown: readonly UnknownDevice[];
-  }>;
+  remains?(): Promise<DevicesLeft>;
+}
+
+/**
+ * The part of plugins whose volumes of mode Block are devices in containers. The manager binds the device that
+ * `mapPodDevice` names, links it for the pod and pins it by a loop device; the plugin does the rest.
+ */
+export interface BlockVolumes {
+  /** Notes on disk what is needed to take the volume down again; comes before anything else. */
+  prepare(spec: VolumeSpec): Promise<void>;
+  /** Prepares the device once for all pods. */
+  setUpDevice(spec: VolumeSpec, signal: AbortSignal): Promise<void>;
+  /** Makes the device available for a pod; resolves with its path, which may be a symbolic link. */
+  mapPodDevice(request: SetUpRequest): Promise<string>;
+  /** Idempotent, and needs only the remains on disk. */
+  unmapPodDevice(remains: VolumeRemains): Promise<void>;
+  /** The same for the device; no pod has it any more. */
+  tearDownDevice(device: DeviceRemains): Promise<void>;
+  /** The directory of the binds of the device, one for each pod; it goes with the device. */
+  mapDirectory(innerName: string): string;
+  /** The name across pods of a volume that an earlier run left, where the name of its link does not tell. */
+  identify?(remains: VolumeRemains): Promise<{ readonly uniqueName: string }>;
+  /** Devices that an earlier run left, also those that no pod has a link for. */
+  remains?(): Promise<DevicesLeft>;
 }
 
 /** The part of plugins whose volumes the cluster attaches to the node before they can be mounted. */
@@ -159,6 +193,8 @@ export interface VolumePlugin {
   setUp(request: SetUpRequest): Promise<void>;
   tearDown(remains: VolumeRemains): Promise<void>;
   readonly devices?: DeviceMounts;
+  /** Without it, volumes of mode Block are refused. */
+  readonly block?: BlockVolumes;
   readonly attaching?: VolumeAttaching;
   /** How full a mounted volume is, where only its driver knows; undefined if the driver does not tell. */
   measure?(spec: VolumeSpec, podUid: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;

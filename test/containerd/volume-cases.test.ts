@@ -304,29 +304,48 @@ describe('a persistent volume', () => {
     expect(await readFile(path.join(outside, 'ephemeral-disk/file'), 'utf8')).toBe('kept\n');
   });
 
-  it('that is a block device is refused', async () => {
-    await give('pv-block', {
-      local: { path: '/dev/loop0' },
-      volumeMode: 'Block',
-      claimRef: { namespace: 'default', name: 'block' },
-    });
-    await on.putObject('block.json', {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: 'block', namespace: 'default' },
-      spec: {
-        accessModes: ['ReadWriteOnce'],
+  it('that is a disk is a device in the container, which reads and writes it', async () => {
+    const file = path.join(outside, 'disk.img');
+    await writeFile(file, Buffer.alloc(4 * 1024 * 1024));
+    const losetup = (...args: string[]): string => execFileSync('losetup', args, { encoding: 'utf8' }).trim();
+    const disk = losetup('-f', '--show', file);
+    try {
+      await give('pv-block', {
+        local: { path: disk },
         volumeMode: 'Block',
-        resources: { requests: { storage: '1Gi' } },
-      },
-    });
-    const pod = podWithVolumes('block', [{ name: 'd', persistentVolumeClaim: { claimName: 'block' } }], {
-      volumeDevices: [{ name: 'd', devicePath: '/dev/x' }],
-    });
-    await failsToMount(
-      pod,
-      /volumes=\[d\]: volume d has volumeMode Block, and this build does not pass block/,
-    );
+        claimRef: { namespace: 'default', name: 'block' },
+      });
+      await on.putObject('block.json', {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'block', namespace: 'default' },
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          volumeMode: 'Block',
+          resources: { requests: { storage: '1Gi' } },
+        },
+      });
+      const claim = (readOnly: boolean): Volume => ({
+        name: 'd',
+        persistentVolumeClaim: { claimName: 'block', readOnly },
+      });
+      const devices = { volumeDevices: [{ name: 'd', devicePath: '/dev/x' }] };
+      await run(podWithVolumes('writer', [claim(false)], devices));
+      await on.inside('writer', 'echo raw | dd of=/dev/x bs=512 seek=3 conv=fsync,notrunc 2>/dev/null');
+      await on.removeWholly('writer');
+      await run(podWithVolumes('reader', [claim(true)], devices));
+      const read = await on.inside('reader', 'dd if=/dev/x bs=512 skip=3 count=1 2>/dev/null | head -c 3');
+      expect(read).toContain('raw');
+      const refused = await on.inside('reader', 'echo no | dd of=/dev/x 2>&1 || true');
+      expect(refused).toMatch(/not permitted|denied/);
+      await on.removeWholly('reader');
+      await eventually('the disk is released', async () => !losetup('-a').includes('pv-block'));
+      expect(mountsBelow(on.node.dir).filter(({ mountPoint }) => mountPoint.includes('pv-block'))).toEqual(
+        [],
+      );
+    } finally {
+      losetup('-d', disk);
+    }
   });
 
   it('of a file server is mounted by the mount command', async () => {

@@ -1,5 +1,5 @@
 /** A simulated node whose files and mounts are simulated, too, so that a test can look at them and end the kubelet at any call. */
-import type { Init, Mount } from '../../src/cri/index.js';
+import type { Device, Init, Mount } from '../../src/cri/index.js';
 import {
   type HostCall,
   type HostFault,
@@ -38,6 +38,8 @@ export interface VolumeNode {
   readonly created: Map<string, SeenMounts>;
   /** What the runtime was told of the mounts, by container. */
   readonly told: Map<string, readonly Init<Mount>[]>;
+  /** What the runtime was told of devices, by container. */
+  readonly devices: Map<string, readonly Init<Device>[]>;
   /** Ends the kubelet as `kill -9` does. */
   crash(): Promise<void>;
 }
@@ -56,6 +58,7 @@ export async function startVolumeNode(options: VolumeNodeOptions = {}): Promise<
   const host = simulatedHost({ machine: files, ...(kernelRelease === undefined ? {} : { kernelRelease }) });
   const created = new Map<string, SeenMounts>();
   const told = new Map<string, readonly Init<Mount>[]>();
+  const devices = new Map<string, readonly Init<Device>[]>();
   const node = await startNode({
     ...options,
     machine,
@@ -78,6 +81,7 @@ export async function startVolumeNode(options: VolumeNodeOptions = {}): Promise<
           };
           const mounts = await volumes.mounts(pod, container, surroundings);
           told.set(`${pod.metadata.name}/${container.name}`, mounts);
+          devices.set(`${pod.metadata.name}/${container.name}`, await volumes.devices(pod, container));
           created.set(
             `${pod.metadata.name}/${container.name}`,
             await look(
@@ -108,7 +112,7 @@ export async function startVolumeNode(options: VolumeNodeOptions = {}): Promise<
     // The machine closes whatever the process still had open.
     files.endProcess(processId);
   };
-  return { node, host, objects, created, told, crash };
+  return { node, host, objects, created, told, devices, crash };
 }
 
 async function look(files: SimulatedMachine, paths: readonly string[]): Promise<SeenMounts> {

@@ -37,7 +37,10 @@ function configs(
   return new FilePodConfigs({
     settings: () => settings,
     timeline,
-    volumes: { mounts: async () => [{ containerPath: '/data', hostPath: '/v/data' }] },
+    volumes: {
+      mounts: async () => [{ containerPath: '/data', hostPath: '/v/data' }],
+      devices: async () => [{ containerPath: '/dev/x', hostPath: '/v/x', permissions: 'mrw' }],
+    },
     imageUser: async () => ({ uid: 1000 }),
     env: {},
     ...options,
@@ -205,11 +208,9 @@ describe('container', () => {
     });
   });
 
-  it('says that it does not support block volumes', async () => {
-    const pod = makePod({ containers: [{ ...app, volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] }] });
-    await expect(configs().container(request(pod))).rejects.toThrow(
-      'pod "web_shop(u1)", container app: volumeDevices is set, but this build does not pass block volumes',
-    );
+  it('has the devices of its block volumes', async () => {
+    const { config } = await configs().container(request(makePod()));
+    expect(config.devices).toEqual([{ containerPath: '/dev/x', hostPath: '/v/x', permissions: 'mrw' }]);
   });
 
   it('keeps values of the environment out of the timeline', async () => {

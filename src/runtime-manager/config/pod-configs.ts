@@ -123,6 +123,7 @@ export class FilePodConfigs implements PodConfigs {
       imageOf: (volumeName) => request.imageVolumes?.get(volumeName)?.ref,
       runtimeHandler: request.runtimeHandler ?? '',
     });
+    const volumeDevices = await this.#options.volumes.devices(pod, container);
     const imageUser = request.image.user ?? (await this.#options.imageUser(container.image ?? ''));
     verifyRunAsNonRoot(pod, container, imageUser);
     const config = containerConfig({
@@ -160,7 +161,8 @@ export class FilePodConfigs implements PodConfigs {
       data: { variables: environment.size, mounts: mounts.length, volumeMounts: volumeMounts.length },
     });
     // Every file made here lives as long as its pod, so there is nothing to clean up.
-    return { config: { ...withAdditions(config, additions), mounts }, cleanup: async () => {} };
+    const own = volumeDevices.length === 0 ? config : { ...config, devices: [...volumeDevices] };
+    return { config: { ...withAdditions(own, additions), mounts }, cleanup: async () => {} };
   }
 
   containerResources(pod: Pod, container: AnyContainer): Init<LinuxContainerResources> {

@@ -13,11 +13,6 @@ export function rejectUnsupportedPod(pod: Pod): void {
 /** Throws if a container asks for something unsupported. */
 export function rejectUnsupportedContainer(pod: Pod, container: AnyContainer): void {
   const where = `pod "${formatPod(pod)}", container ${container.name}`;
-  if ((container.volumeDevices ?? []).length > 0) {
-    throw new Error(
-      `${where}: volumeDevices is set, but this build does not pass block volumes to containers yet; mount the volume as a file system with volumeMounts`,
-    );
-  }
   if ((container.resources?.claims ?? []).length > 0) {
     throw new Error(
       `${where}: resources.claims is set, but this build does not prepare dynamic resources yet; remove the claims or run the pod on another node`,

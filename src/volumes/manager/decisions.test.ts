@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PersistentVolume, Volume } from '../../kube/index.js';
-import { VolumeFailure, type VolumePlugin } from '../contracts.js';
+import { type ContainerVolumeMode, VolumeFailure, type VolumePlugin } from '../contracts.js';
 import {
   mergeWanted,
   selectPlugin,
@@ -64,12 +64,18 @@ function operationText(operation: PlannedOperation): string {
   switch (operation.name) {
     case 'volume_mount':
       return `${operation.isRemount ? 'remount' : 'mount'} ${operation.wanted.innerName}`;
+    case 'map_volume':
+      return `${operation.isRemount ? 'remap' : 'map'} ${operation.wanted.innerName}`;
     case 'volume_unmount':
       return `unmount ${operation.mount.innerName}`;
+    case 'unmap_volume':
+      return `unmap ${operation.mount.innerName}`;
     case 'unmount_device':
       return `unmount device ${operation.device.innerName}`;
     case 'volume_fs_resize':
       return `expand ${operation.wanted.innerName}`;
+    case 'unmap_device':
+      return `unmap device ${operation.device.innerName}`;
   }
 }
 
@@ -87,6 +93,7 @@ const device = (name: string, state: ActualDevice['state'] = 'mounted'): ActualD
   uniqueName: `fake/device/${name}`,
   pluginName: 'fake/device',
   innerName: name,
+  mode: 'Filesystem',
   state,
 });
 const onDevice = (name: string, podUid: string): WantedMount =>
@@ -405,7 +412,6 @@ describe('what a pod wants', () => {
   it.each([
     ['Block', 'volumeMounts', 'volume d has volumeMode Block, but is specified in volumeMounts'],
     ['Filesystem', 'volumeDevices', 'volume d has volumeMode Filesystem, but is specified in volumeDevices'],
-    ['Block', 'volumeDevices', 'this build does not pass block devices to containers yet'],
   ])('is refused with volumeMode %s in %s', (volumeMode, where, message) => {
     const pod = podWith([claimOf('d')], { unused: where === 'volumeDevices' ? ['d'] : [] });
     if (where === 'volumeDevices')
@@ -441,7 +447,12 @@ describe('what a pod wants', () => {
 });
 
 describe('reconstruction', () => {
-  const dir = (plugin: string, name: string, podUid = 'u1') => ({ podUid, pluginDirectory: plugin, name });
+  const dir = (plugin: string, name: string, podUid = 'u1', mode: ContainerVolumeMode = 'Filesystem') => ({
+    mode,
+    podUid,
+    pluginDirectory: plugin,
+    name,
+  });
   it('treats directories of known plugins as uncertain mounts', () => {
     const { mounts, devices, leftovers } = judgeDirectories([dir('fake~plain', 'v')], '/r', plugins);
     expect(mounts).toEqual([
@@ -470,6 +481,7 @@ describe('reconstruction', () => {
         podUid: 'u1',
         pluginName: 'kubernetes.io/csi',
         innerName: 'pv',
+        mode: 'Filesystem',
         path: '/r/pods/u1/volumes/kubernetes.io~csi/pv',
         problem: 'no volume plugin matched',
         isKept: false,

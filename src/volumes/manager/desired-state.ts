@@ -1,6 +1,6 @@
 /** Computes which volumes a pod wants mounted, and which are no longer wanted. */
 import { goQuote, type Pod, podContainers, type Volume } from '../../kube/index.js';
-import type { ResolvedClaim, VolumePlugin, VolumeSpec } from '../contracts.js';
+import { type ResolvedClaim, type VolumePlugin, type VolumeSpec, volumeModeOf } from '../contracts.js';
 import { storageBytes } from '../expansion/index.js';
 import {
   type ActualState,
@@ -81,6 +81,7 @@ export function wantedMount(
     podUid,
     pluginName: plugin.name,
     innerName,
+    mode: volumeModeOf(spec),
     volumeNames: [volume.name],
     hasDevice: deviceName !== undefined,
     refreshes: typeof refreshes === 'function' ? refreshes(spec) : refreshes,
@@ -110,18 +111,12 @@ function specName(spec: VolumeSpec): string {
 }
 
 function checkMode(name: string, spec: VolumeSpec, uses: VolumeUses): void {
-  const mode =
-    spec.kind === 'persistent' ? (spec.persistentVolume.spec.volumeMode ?? 'Filesystem') : 'Filesystem';
+  const mode = volumeModeOf(spec);
   if (mode === 'Block' && uses.mounts.has(name)) {
     throw new Error(`volume ${name} has volumeMode Block, but is specified in volumeMounts`);
   }
   if (mode !== 'Block' && uses.devices.has(name)) {
     throw new Error(`volume ${name} has volumeMode ${mode}, but is specified in volumeDevices`);
-  }
-  if (mode === 'Block') {
-    throw new Error(
-      `volume ${name} has volumeMode Block, and this build does not pass block devices to containers yet; use a volume with volumeMode Filesystem in volumeMounts`,
-    );
   }
 }
 

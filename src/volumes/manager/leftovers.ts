@@ -66,8 +66,12 @@ export class Leftovers {
   }
 
   /** A plugin knows what of its own can go; anything else is unmounted, and goes if it is empty. */
-  async #remove({ path, pluginName, podUid, innerName, isKept }: Leftover): Promise<void> {
+  async #remove({ path, mode, problem, pluginName, podUid, innerName, isKept }: Leftover): Promise<void> {
     const { host, plugins } = this.#options;
+    if (mode === 'Block') {
+      if (isKept) throw new Error(problem);
+      return host.files.unlink(path);
+    }
     const plugin = plugins.find(({ name }) => name === pluginName);
     if (isKept && plugin !== undefined) return plugin.tearDown({ podUid, innerName });
     await unmountTree(host, path);

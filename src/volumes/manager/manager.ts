@@ -2,7 +2,7 @@
 
 import { join } from 'node:path/posix';
 import { type Clock, isCancelled, sleep, TaskGroup, TimedOut, withTimeout } from '../../async/index.js';
-import type { Init, Mount } from '../../cri/index.js';
+import type { Device, Init, Mount } from '../../cri/index.js';
 import { type Host, mountPointsUnder, namesIn } from '../../host/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -10,6 +10,7 @@ import { AttachLimitReached, type ClaimStore, type VolumeFigures, type VolumePlu
 import { createVolumeMetrics, type VolumeCounts, type VolumeMetrics } from '../metrics.js';
 import { prepareSubPath } from '../subpath/index.js';
 import { AttachmentBook, type VolumeAttachments } from './attachments.js';
+import { containerDevices } from './container-devices.js';
 import {
   type ContainerMountsRequest,
   containerMounts,
@@ -90,6 +91,7 @@ export class VolumeManager {
         statuses,
         tell: (subject, type, reason, message) => this.#notes.resizeTold(subject, type, reason, message),
       },
+      onMapped: (wanted, paths) => this.#notes.mapped(wanted, paths),
     });
     this.#leftovers = new Leftovers({ host, podDirectory, plugins, notes: this.#notes });
     this.#reconciler = new Reconciler({
@@ -192,9 +194,22 @@ export class VolumeManager {
     });
   }
 
-  /** The path of a pod's volume on the machine; undefined while it is not mounted. */
+  /** The devices of a container: block volumes, which must be known to be mapped. */
+  devices(pod: Pod, container: AnyContainer): Promise<readonly Init<Device>[]> {
+    return containerDevices({
+      container,
+      volume: (name) => {
+        const wanted = this.#mountedVolume(pod, name)?.wanted;
+        return wanted?.mode === 'Block' ? wanted : undefined;
+      },
+      device: (wanted) => this.#operator.mappedDevice(wanted),
+    });
+  }
+
+  /** The path of a pod's volume on the machine; undefined while it is not mounted, and for block volumes. */
   volumeDirectory(pod: Pod, volumeName: string): string | undefined {
     const volume = this.#mountedVolume(pod, volumeName);
+    if (volume?.wanted.mode === 'Block') return undefined;
     return volume?.plugin.hostPath(volume.wanted.spec, volume.wanted.podUid);
   }
 

@@ -8,7 +8,12 @@ import type { ActualDevice, ActualState, WantedMount } from './states.js';
 
 /** A failed mount, with the message for users. */
 export class FailedMount extends VolumeFailure {
-  constructor(step: string, innerName: string, problem: unknown) {
+  constructor(
+    step: string,
+    innerName: string,
+    problem: unknown,
+    readonly eventReason: 'FailedMount' | 'FailedMapVolume' = 'FailedMount',
+  ) {
     super(failureClass(problem), `${step} for volume ${goQuote(innerName)} : ${errorText(problem)}`, {
       cause: problem,
     });
@@ -61,8 +66,7 @@ export function mountRefusal({
     const problem = 'mount options are not supported for this volume type';
     return new FailedMount('MountVolume.MountOptionSupport check failed', innerName, notBegun(problem));
   }
-  const { accessModes = [] } = persistentVolume.spec;
-  if (accessModes.length === 1 && accessModes[0] === 'ReadWriteOncePod' && isUsedElsewhere(wanted, actual)) {
+  if (isUsedByAnotherPod(wanted, actual)) {
     const problem = 'volume uses the ReadWriteOncePod access mode and is already in use by another pod';
     return new FailedMount('MountVolume.SetUp failed', innerName, notBegun(problem));
   }
@@ -71,7 +75,14 @@ export function mountRefusal({
 
 const notBegun = (problem: string): VolumeFailure => new VolumeFailure('transient', problem);
 
-function isUsedElsewhere({ podUid, pluginName, innerName }: WantedMount, { mounts }: ActualState): boolean {
+/** Whether the volume is for one pod only, and another one has it. */
+export function isUsedByAnotherPod(
+  { podUid, pluginName, innerName, spec }: WantedMount,
+  { mounts }: ActualState,
+): boolean {
+  if (spec.kind !== 'persistent') return false;
+  const { accessModes = [] } = spec.persistentVolume.spec;
+  if (accessModes.length !== 1 || accessModes[0] !== 'ReadWriteOncePod') return false;
   return [...mounts.values()].some(
     (mount) => mount.pluginName === pluginName && mount.innerName === innerName && mount.podUid !== podUid,
   );
@@ -81,9 +92,9 @@ async function mountDevice(
   { wanted, plugin, actual, onDevice }: MountOperation,
   signal: AbortSignal,
 ): Promise<void> {
-  const { uniqueName, pluginName, innerName, spec, pod } = wanted;
+  const { uniqueName, pluginName, innerName, mode, spec, pod } = wanted;
   if (plugin.devices === undefined || actual.devices.get(uniqueName)?.state === 'mounted') return;
-  const device = { uniqueName, pluginName, innerName };
+  const device = { uniqueName, pluginName, innerName, mode };
   try {
     await plugin.devices.mountDevice(spec, signal, { fsGroup: pod.spec.securityContext?.fsGroup });
   } catch (error) {

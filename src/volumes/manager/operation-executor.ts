@@ -10,7 +10,8 @@ import {
   VolumeSizes,
 } from '../expansion/index.js';
 import { cleanSubPaths } from '../subpath/index.js';
-import { FailedMount, runMount } from './mount-operation.js';
+import { BlockOperations, type MappedPaths } from './block-operations.js';
+import { FailedMount, type MountOperation, runMount } from './mount-operation.js';
 import type { NodeIdentity } from './node-affinity.js';
 import { afterFailedMount, afterFailedUnmount, afterMount, failureClass } from './outcome.js';
 import type { PlannedOperation } from './plan.js';
@@ -29,7 +30,11 @@ export interface VolumeOperatorOptions {
   readonly podDirectory: (uid: string) => string;
   /** Absent where claims have no status; then nothing is expanded. */
   readonly expansion?: Omit<ExpansionPorts, 'sizes'> | undefined;
+  /** Called when a pod has got a device. */
+  readonly onMapped?: ((wanted: WantedMount, paths: MappedPaths) => void) | undefined;
 }
+
+type SetUpOptions = Pick<MountOperation, 'plugin' | 'node' | 'actual' | 'onDevice'>;
 
 export class OperationExecutor {
   readonly #options: VolumeOperatorOptions;
@@ -38,12 +43,14 @@ export class OperationExecutor {
   readonly #devices = new Map<string, ActualDevice>();
   /** Volumes whose content may have changed since their last set-up began. */
   readonly #stale = new Set<string>();
+  readonly #block: BlockOperations;
   readonly sizes = new VolumeSizes();
   readonly actual: ActualState = { mounts: this.#mounts, devices: this.#devices, sizes: this.sizes };
 
   constructor(options: VolumeOperatorOptions) {
     this.#options = options;
     this.#plugins = new Map(options.plugins.map((plugin) => [plugin.name, plugin]));
+    this.#block = new BlockOperations(options);
   }
 
   /** Adopts what an earlier run left as possibly mounted. */
@@ -93,20 +100,44 @@ export class OperationExecutor {
         return this.#unmount(operation.mount);
       case 'unmount_device':
         return this.#unmountDevice(operation.device);
+      case 'map_volume':
+        return this.#map(operation.wanted, operation.isRemount, signal);
+      case 'unmap_volume':
+        return this.#unmap(operation.mount);
+      case 'unmap_device':
+        return this.#unmapDevice(operation.device);
     }
   }
 
-  async #mount(wanted: WantedMount, isRemount: boolean, signal: AbortSignal): Promise<void> {
+  /** The link to the pod's device; undefined if there is none. */
+  mappedDevice(wanted: WantedMount): Promise<string | undefined> {
+    return this.#block.link(wanted, this.plugin(wanted));
+  }
+
+  #mount(wanted: WantedMount, isRemount: boolean, signal: AbortSignal): Promise<void> {
+    return this.#setUp(wanted, async (options) => {
+      await runMount({ ...options, wanted, isRemount }, signal);
+      await this.#expandMounted(wanted, signal, 'MountVolume.Setup failed while expanding volume');
+    });
+  }
+
+  async #map(wanted: WantedMount, isRemount: boolean, signal: AbortSignal): Promise<void> {
+    await this.#setUp(wanted, async (options) => {
+      await this.#block.map({ ...options, wanted, isRemount }, signal);
+      this.#options.onMapped?.(wanted, this.#block.paths(wanted, options.plugin));
+      const step = 'MapVolume.MarkVolumeAsMounted failed while expanding volume';
+      await this.#expandMounted(wanted, signal, step);
+    });
+  }
+
+  /** Runs a set-up, and keeps what it leaves. */
+  async #setUp(wanted: WantedMount, work: (options: SetUpOptions) => Promise<void>): Promise<void> {
     const key = mountKey(wanted);
     this.#stale.delete(key);
     try {
       const onDevice = (device: ActualDevice): void => void this.#devices.set(device.uniqueName, device);
       const node = this.#options.node();
-      await runMount(
-        { wanted, plugin: this.plugin(wanted), isRemount, node, actual: this.actual, onDevice },
-        signal,
-      );
-      await this.#expandMounted(wanted, signal);
+      await work({ plugin: this.plugin(wanted), node, actual: this.actual, onDevice });
     } catch (error) {
       const left = afterFailedMount(this.#mounts.get(key), wanted, failureClass(error));
       if (left === undefined) this.#mounts.delete(key);
@@ -116,7 +147,7 @@ export class OperationExecutor {
     this.#mounts.set(key, afterMount(wanted, this.#stale.has(key)));
   }
 
-  async #expandMounted(wanted: WantedMount, signal: AbortSignal): Promise<void> {
+  async #expandMounted(wanted: WantedMount, signal: AbortSignal, step: string): Promise<void> {
     const { expansion } = this.#options;
     const { spec, size, innerName } = wanted;
     if (expansion === undefined || size === undefined || spec.kind !== 'persistent') return;
@@ -126,7 +157,8 @@ export class OperationExecutor {
     const subject = { ...wanted, spec, claim: size.claim };
     await expandMounted(ports, this.plugin(wanted), subject, signal).catch((error: unknown) => {
       const failure = new VolumeFailure('uncertain', errorText(error), { cause: error });
-      throw new FailedMount('MountVolume.Setup failed while expanding volume', innerName, failure);
+      const reason = wanted.mode === 'Block' ? 'FailedMapVolume' : 'FailedMount';
+      throw new FailedMount(step, innerName, failure, reason);
     });
   }
 
@@ -162,6 +194,22 @@ export class OperationExecutor {
       this.#devices.set(device.uniqueName, { ...device, state: 'uncertain' });
       throw error;
     }
+    this.#devices.delete(device.uniqueName);
+    this.#forgetSize(device.uniqueName);
+  }
+
+  async #unmap(mount: ActualMount): Promise<void> {
+    const key = mountKey(mount);
+    this.#mounts.set(key, afterFailedUnmount(mount));
+    await this.#block.unmap(mount, this.plugin(mount));
+    this.#mounts.delete(key);
+    this.#forgetSize(mount.uniqueName);
+  }
+
+  async #unmapDevice(device: ActualDevice): Promise<void> {
+    await this.#block.unmapDevice(device, this.plugin(device), () => {
+      this.#devices.set(device.uniqueName, { ...device, state: 'uncertain' });
+    });
     this.#devices.delete(device.uniqueName);
     this.#forgetSize(device.uniqueName);
   }

@@ -3,7 +3,15 @@
 export const firstDelayMs = 500;
 export const longestDelayMs = 122_000;
 
-export type OperationName = 'volume_mount' | 'volume_unmount' | 'unmount_device' | 'volume_fs_resize';
+export type OperationName =
+  | 'volume_mount'
+  | 'volume_unmount'
+  | 'unmount_device'
+  | 'volume_fs_resize'
+  /** The same for volumes of mode Block. */
+  | 'map_volume'
+  | 'unmap_volume'
+  | 'unmap_device';
 
 /** The subject of an operation; without a pod it is the volume in all pods. */
 export interface OperationKey {
@@ -33,11 +41,14 @@ export function operationKey(
 ): OperationKey {
   switch (name) {
     case 'volume_mount':
+    case 'map_volume':
       return { uniqueName, podUid: hasDevice ? undefined : podUid };
     case 'volume_unmount':
+    case 'unmap_volume':
       return { uniqueName, podUid };
     case 'unmount_device':
     case 'volume_fs_resize':
+    case 'unmap_device':
       return { uniqueName, podUid: undefined };
   }
 }

@@ -36,12 +36,13 @@ export function afterFailedUnmount(before: ActualMount): ActualMount {
 }
 
 function identity(wanted: WantedMount): Omit<ActualMount, 'state'> {
-  const { uniqueName, podUid, pluginName, innerName } = wanted;
+  const { uniqueName, podUid, pluginName, innerName, mode } = wanted;
   return {
     uniqueName,
     podUid,
     pluginName,
     innerName,
+    mode,
     reconstructed: false,
     remountRequired: false,
     owner: podRef(wanted.pod),

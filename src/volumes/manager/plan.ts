@@ -1,4 +1,6 @@
 /** Decides what to mount and unmount next, from the desired state, the actual state and the running operations. */
+
+import type { ContainerVolumeMode } from '../contracts.js';
 import {
   type OperationBook,
   type OperationKey,
@@ -30,18 +32,23 @@ export interface VolumePlanInput {
 }
 
 export type PlannedOperation = { readonly key: OperationKey; readonly because: string } & (
-  | { readonly name: 'volume_unmount'; readonly mount: ActualMount }
+  | { readonly name: 'volume_unmount' | 'unmap_volume'; readonly mount: ActualMount }
   | {
-      readonly name: 'volume_mount';
+      readonly name: 'volume_mount' | 'map_volume';
       readonly wanted: WantedMount;
       /** Repeats the set-up of a mounted volume. */
       readonly isRemount: boolean;
       /** The refresh that comes with every sync of the pod. */
       readonly isRoutine: boolean;
     }
-  | { readonly name: 'unmount_device'; readonly device: ActualDevice }
+  | { readonly name: 'unmount_device' | 'unmap_device'; readonly device: ActualDevice }
   | { readonly name: 'volume_fs_resize'; readonly wanted: WantedMount; readonly size: WantedSize }
 );
+
+const operationsByMode = {
+  Filesystem: { mount: 'volume_mount', unmount: 'volume_unmount', device: 'unmount_device' },
+  Block: { mount: 'map_volume', unmount: 'unmap_volume', device: 'unmap_device' },
+} as const satisfies Record<ContainerVolumeMode, Record<string, OperationName>>;
 
 export interface VolumePlan {
   /** To be started in this order; they run concurrently. */
@@ -74,10 +81,11 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
       isHeldBack = true;
       continue;
     }
-    consider({ name: 'volume_unmount', key: keyOf('volume_unmount', mount, false), because, mount });
+    const name = operationsByMode[mount.mode].unmount;
+    consider({ name, key: keyOf(name, mount, false), because, mount });
   }
-  for (const [name, wanted] of desired) {
-    const mount = actual.mounts.get(name);
+  for (const [wantedKey, wanted] of desired) {
+    const mount = actual.mounts.get(wantedKey);
     const because = mountReason(mount);
     if (because === undefined) {
       const resize = resizeOf(wanted, input);
@@ -88,9 +96,10 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
     const isHere = mount !== undefined || actual.devices.has(wanted.uniqueName);
     if (!isHere && input.isAttached?.(wanted) === false) continue;
     const isRemount = mount !== undefined && (mount.state === 'mounted' || mount.reconstructed);
-    const key = keyOf('volume_mount', wanted, wanted.hasDevice);
+    const name = operationsByMode[wanted.mode].mount;
+    const key = keyOf(name, wanted, wanted.hasDevice);
     const isRoutine = mount?.state === 'mounted';
-    consider({ name: 'volume_mount', key, because, wanted, isRemount, isRoutine });
+    consider({ name, key, because, wanted, isRemount, isRoutine });
   }
   for (const device of actual.devices.values()) {
     if (isInUse(device, input)) continue;
@@ -99,7 +108,8 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
       continue;
     }
     const key: OperationKey = { uniqueName: device.uniqueName, podUid: undefined };
-    consider({ name: 'unmount_device', key, because: 'no pod uses the volume any more', device });
+    const name = operationsByMode[device.mode].device;
+    consider({ name, key, because: 'no pod uses the volume any more', device });
   }
   return { operations, retryAtMs, isHeldBack };
 }

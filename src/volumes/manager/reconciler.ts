@@ -243,10 +243,13 @@ function podOf(operation: PlannedOperation): string | undefined {
   switch (operation.name) {
     case 'volume_mount':
     case 'volume_fs_resize':
+    case 'map_volume':
       return operation.wanted.podUid;
     case 'volume_unmount':
+    case 'unmap_volume':
       return operation.mount.podUid;
     case 'unmount_device':
+    case 'unmap_device':
       return undefined;
   }
 }

@@ -2,7 +2,13 @@
 import { join } from 'node:path/posix';
 import { asError, errorText } from '../../async/index.js';
 import { type Host, isHostError, isMissing } from '../../host/index.js';
-import type { UnknownDevice, VolumePlugin, VolumeSpec } from '../contracts.js';
+import type {
+  ContainerVolumeMode,
+  DevicesLeft,
+  UnknownDevice,
+  VolumePlugin,
+  VolumeSpec,
+} from '../contracts.js';
 import { subPathsDirectory } from '../subpath/index.js';
 import {
   type ActualDevice,
@@ -17,6 +23,7 @@ export interface Leftover {
   readonly podUid: string;
   readonly pluginName: string;
   readonly innerName: string;
+  readonly mode: ContainerVolumeMode;
   readonly path: string;
   readonly problem: string;
   /** Whether only its plugin could remove it, so that it stays for the administrator. */
@@ -40,18 +47,21 @@ export interface Reconstruction {
   readonly problems: readonly string[];
 }
 
-/** A directory `pods/<uid>/volumes/<plugin>/<name>`. */
+/** A directory `pods/<uid>/volumes/<plugin>/<name>`, or of a block volume a link `pods/<uid>/volumeDevices/<plugin>/<name>`. */
 export interface VolumeDirectory {
+  readonly mode: ContainerVolumeMode;
   readonly podUid: string;
   readonly pluginDirectory: string;
   readonly name: string;
 }
 
+const placeOf = { Filesystem: 'volumes', Block: 'volumeDevices' } as const;
+
 export function volumeDirectoryPath(
   rootDir: string,
-  { podUid, pluginDirectory, name }: VolumeDirectory,
+  { mode, podUid, pluginDirectory, name }: VolumeDirectory,
 ): string {
-  return join(rootDir, 'pods', podUid, 'volumes', pluginDirectory, name);
+  return join(rootDir, 'pods', podUid, placeOf[mode], pluginDirectory, name);
 }
 
 /** The directory of a plugin's volumes in a pod. */
@@ -70,15 +80,19 @@ export async function reconstruct(
   const judged = judgeDirectories(dirs, rootDir, plugins, identities);
   const devices = [...judged.devices];
   const unknownDevices: UnknownDevice[] = [];
-  for (const plugin of plugins) {
-    const left = await plugin.devices?.remains?.().catch((error: unknown) => {
-      problems.push(`devices of ${plugin.name}: ${errorText(error)}`);
-    });
+  const adopt = (left: DevicesLeft | undefined, pluginName: string, mode: ContainerVolumeMode): void => {
     unknownDevices.push(...(left?.unknown ?? []));
     for (const { uniqueName, innerName } of left?.devices ?? []) {
       if (devices.some((device) => device.uniqueName === uniqueName)) continue;
-      devices.push({ uniqueName, innerName, pluginName: plugin.name, state: 'uncertain' });
+      devices.push({ uniqueName, innerName, pluginName, mode, state: 'uncertain' });
     }
+  };
+  for (const { name, devices: mounted, block } of plugins) {
+    const failed = (error: unknown): undefined => {
+      problems.push(`devices of ${name}: ${errorText(error)}`);
+    };
+    adopt(await mounted?.remains?.().catch(failed), name, 'Filesystem');
+    adopt(await block?.remains?.().catch(failed), name, 'Block');
   }
   const stranded = strandedSubPaths(subPaths, judged.mounts);
   return { ...judged, devices, subPaths: stranded, unknownDevices, problems };
@@ -97,9 +111,10 @@ async function identify(
   const identities = new Map<VolumeDirectory, { readonly uniqueName: string | undefined } | Error>();
   for (const dir of dirs) {
     const plugin = plugins.find(({ name }) => name === unescapePluginName(dir.pluginDirectory));
-    if (plugin?.identify === undefined) continue;
+    const identifying = dir.mode === 'Block' ? plugin?.block : plugin;
+    if (identifying?.identify === undefined) continue;
     const remains = { podUid: dir.podUid, innerName: dir.name };
-    identities.set(dir, await plugin.identify(remains).catch(asError));
+    identities.set(dir, await identifying.identify(remains).catch(asError));
   }
   return identities;
 }
@@ -126,20 +141,23 @@ export function judgeDirectories(
   const devices = new Map<string, ActualDevice>();
   const leftovers: Leftover[] = [];
   for (const dir of dirs) {
-    const { podUid, name: innerName } = dir;
+    const { podUid, name: innerName, mode } = dir;
     const pluginName = unescapePluginName(dir.pluginDirectory);
-    const plugin = plugins.find(({ name, ownsDirectory }) => name === pluginName && ownsDirectory);
+    const plugin = plugins.find(
+      ({ name, ownsDirectory, block }) =>
+        name === pluginName && (mode === 'Block' ? block !== undefined : ownsDirectory),
+    );
     const identity = identities.get(dir);
     if (plugin === undefined || identity instanceof Error) {
       const path = volumeDirectoryPath(rootDir, dir);
       const problem = identity instanceof Error ? identity.message : 'no volume plugin matched';
-      leftovers.push({ podUid, pluginName, innerName, path, problem, isKept: plugin !== undefined });
+      leftovers.push({ podUid, pluginName, innerName, mode, path, problem, isKept: plugin !== undefined });
       continue;
     }
     const deviceName =
       identity === undefined ? plugin.devices?.uniqueName(specFromName(innerName)) : identity.uniqueName;
     const uniqueName = deviceName ?? uniqueNameInPod(pluginName, podUid, innerName);
-    const known = { uniqueName, pluginName, innerName, state: 'uncertain' as const };
+    const known = { uniqueName, pluginName, innerName, mode, state: 'uncertain' as const };
     mounts.push({ ...known, podUid, reconstructed: true, remountRequired: false, owner: undefined });
     if (deviceName !== undefined) devices.set(uniqueName, known);
   }
@@ -172,9 +190,11 @@ async function directoriesOfPods(
   const dirs: VolumeDirectory[] = [];
   const subPaths: StrandedSubPaths[] = [];
   for (const podUid of await list(join(rootDir, 'pods'))) {
-    for (const dir of await list(join(rootDir, 'pods', podUid, 'volumes'))) {
-      for (const name of await list(join(rootDir, 'pods', podUid, 'volumes', dir))) {
-        dirs.push({ podUid, pluginDirectory: dir, name });
+    for (const mode of ['Filesystem', 'Block'] as const) {
+      for (const dir of await list(join(rootDir, 'pods', podUid, placeOf[mode]))) {
+        for (const name of await list(join(rootDir, 'pods', podUid, placeOf[mode], dir))) {
+          dirs.push({ mode, podUid, pluginDirectory: dir, name });
+        }
       }
     }
     for (const innerName of await list(subPathsDirectory(join(rootDir, 'pods', podUid)))) {

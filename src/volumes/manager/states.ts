@@ -1,7 +1,7 @@
 /** The desired and actual state of volumes, as plain data. */
 import type { Pod } from '../../kube/index.js';
 import type { PodRef } from '../../timeline/index.js';
-import type { ClaimKey, VolumeSpec } from '../contracts.js';
+import type { ClaimKey, ContainerVolumeMode, VolumeSpec } from '../contracts.js';
 import type { VolumeSizes } from '../expansion/index.js';
 
 /** A volume that a pod should have. */
@@ -11,6 +11,7 @@ export interface WantedMount {
   readonly podUid: string;
   readonly pluginName: string;
   readonly innerName: string;
+  readonly mode: ContainerVolumeMode;
   /** The names in the pod's spec for this volume; two may name the same claim. */
   readonly volumeNames: readonly string[];
   /** Whether a device is mounted once for all pods. */
@@ -41,6 +42,7 @@ export interface ActualMount {
   readonly podUid: string;
   readonly pluginName: string;
   readonly innerName: string;
+  readonly mode: ContainerVolumeMode;
   /** `uncertain`: something may be there. It counts as unmounted for starting and as mounted for cleaning up. */
   readonly state: 'mounted' | 'uncertain';
   /** Found on disk at startup and not set up since; a failed set-up must not remove it. */
@@ -55,6 +57,9 @@ export interface ActualDevice {
   readonly uniqueName: string;
   readonly pluginName: string;
   readonly innerName: string;
+  readonly mode: ContainerVolumeMode;
+  /** Of a block volume: the path that the driver named for the pod that got it last, if this run mapped it. */
+  readonly devicePath?: string | undefined;
   readonly state: 'mounted' | 'uncertain';
 }
 

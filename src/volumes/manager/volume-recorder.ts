@@ -4,15 +4,25 @@ import { formatDuration, formatNanoTimestampOfMs, goQuote, type Pod } from '../.
 import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
 import type { ExpansionSubject } from '../expansion/index.js';
 import type { VolumeMetrics } from '../metrics.js';
+import type { MappedPaths } from './block-operations.js';
+import { FailedMount } from './mount-operation.js';
 import type { OperationName } from './operations.js';
 import type { PlannedOperation } from './plan.js';
 import type { Leftover, Reconstruction } from './reconstruct.js';
+import type { WantedMount } from './states.js';
 
 const verbs: Readonly<
   Record<
     OperationName,
     {
-      readonly what: 'volume.mount' | 'volume.unmount' | 'volume.unmountDevice' | 'volume.expand';
+      readonly what:
+        | 'volume.mount'
+        | 'volume.unmount'
+        | 'volume.unmountDevice'
+        | 'volume.map'
+        | 'volume.unmap'
+        | 'volume.unmapDevice'
+        | 'volume.expand';
       readonly done: string;
       readonly undone: string;
     }
@@ -25,12 +35,20 @@ const verbs: Readonly<
     done: 'unmounted the device of',
     undone: 'did not unmount the device of',
   },
+  map_volume: { what: 'volume.map', done: 'mapped', undone: 'not mapped' },
+  unmap_volume: { what: 'volume.unmap', done: 'unmapped', undone: 'not unmapped' },
+  unmap_device: {
+    what: 'volume.unmapDevice',
+    done: 'released the device of',
+    undone: 'did not release the device of',
+  },
   volume_fs_resize: { what: 'volume.expand', done: 'expanded', undone: 'not expanded' },
 };
 
 /** What users are told of a failure; of the others only the log tells. */
 const failureEvents: Readonly<Partial<Record<OperationName, string>>> = {
   volume_mount: 'FailedMount',
+  map_volume: 'FailedMapVolume',
   volume_fs_resize: 'VolumeResizeFailed',
 };
 
@@ -49,9 +67,9 @@ export class VolumeRecorder {
   /** Every sync refreshes and would push out the pod's history, so a refresh is recorded only when it ends a failure. */
   done(operation: PlannedOperation, durationMs: number, hadFailed: boolean): void {
     const { pluginName, innerName } = subjectOf(operation);
-    const isRemount = operation.name === 'volume_mount' && operation.isRemount;
+    const isRemount = 'isRemount' in operation && operation.isRemount;
     this.#measure(pluginName, operation.name, 'success', durationMs);
-    if (operation.name === 'volume_mount' && operation.isRoutine && !hadFailed) return;
+    if ('isRoutine' in operation && operation.isRoutine && !hadFailed) return;
     this.#timeline.record({
       kind: 'effect',
       what: verbs[operation.name].what,
@@ -67,7 +85,7 @@ export class VolumeRecorder {
     const { pluginName, innerName } = subjectOf(operation);
     this.#measure(pluginName, operation.name, 'fail-unknown', durationMs);
     const { pod } = podOf(operation);
-    const reason = failureEvents[operation.name];
+    const reason = error instanceof FailedMount ? error.eventReason : failureEvents[operation.name];
     if (reason !== undefined && pod !== undefined) {
       this.#timeline.event(pod, 'Warning', reason, errorText(error));
     }
@@ -83,6 +101,20 @@ export class VolumeRecorder {
       error,
       data: { plugin: pluginName, volume: operation.key.uniqueName },
     });
+  }
+
+  /** Users of block volumes are told where the device is. */
+  mapped({ pod, innerName }: WantedMount, { globalMapPath, volumeMapPath }: MappedPaths): void {
+    const text = `MapVolume.MapPodDevice succeeded for volume ${goQuote(innerName)}`;
+    const told = { globalMapPath, volumeMapPath };
+    for (const [name, path] of Object.entries(told)) {
+      this.#timeline.event(
+        podRef(pod),
+        'Normal',
+        'SuccessfulMountVolume',
+        `${text} ${name} ${goQuote(path)}`,
+      );
+    }
   }
 
   /** Told of the pod and of its claim; a failure once for each pod, as every refresh finds the same. */
@@ -236,10 +268,13 @@ function subjectOf(operation: PlannedOperation): { readonly pluginName: string; 
   switch (operation.name) {
     case 'volume_mount':
     case 'volume_fs_resize':
+    case 'map_volume':
       return operation.wanted;
     case 'volume_unmount':
+    case 'unmap_volume':
       return operation.mount;
     case 'unmount_device':
+    case 'unmap_device':
       return operation.device;
   }
 }
@@ -248,10 +283,13 @@ function podOf(operation: PlannedOperation): { pod?: PodRef } {
   switch (operation.name) {
     case 'volume_mount':
     case 'volume_fs_resize':
+    case 'map_volume':
       return { pod: podRef(operation.wanted.pod) };
     case 'volume_unmount':
+    case 'unmap_volume':
       return { pod: operation.mount.owner ?? unnamed(operation.mount.podUid) };
     case 'unmount_device':
+    case 'unmap_device':
       return {};
   }
 }

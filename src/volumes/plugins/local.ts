@@ -16,6 +16,7 @@ import { setVolumeOwnership, volumePermissionChangeInProgress } from '../ownersh
 import { adminMountOptions } from './admin-mount-options.js';
 import { prepareDisk, type RunTool } from './disk-tools.js';
 import { innerNameOf } from './inner-name.js';
+import { localBlockVolumes } from './local-block.js';
 import { mountOrCleanUp } from './mount-or-clean-up.js';
 import { fsGroupOf } from './volume-modes.js';
 import { podVolumeDirectory } from './volume-paths.js';
@@ -84,6 +85,7 @@ export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
       },
       unmountDevice: ({ innerName }) => cleanMountPoint(host, devicePath(innerName)),
     },
+    block: localBlockVolumes({ host, rootDir }, pluginName, checkedPath),
   };
 }
 

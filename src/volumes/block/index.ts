@@ -1,0 +1,2 @@
+/** Devices of block volumes as pods get them. */
+export * from './device-map.js';
