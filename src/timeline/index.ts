@@ -9,5 +9,6 @@ export { explanationText, stepLine } from './explain-text.js';
 export * from './log.js';
 export { type PlanAction, type PlanStep, planText } from './plan-actions.js';
 export { type PlanReason, planReasonText, type SandboxReason } from './plan-reasons.js';
+export type { VolumeStep } from './pod-entries.js';
 export { refusalRemedy } from './refusals.js';
 export * from './timeline.js';

@@ -8,6 +8,9 @@ export type ContainerStateName = 'none' | 'waiting' | 'running' | 'terminated';
 /** What becomes of the sandbox that the pod has. */
 type SandboxPlan = 'keep' | 'create' | 'stop';
 
+/** A step that the volume of a driver goes through; before `report` and `attach` the cluster must do something, at its `turn` it waits for another pod. */
+export type VolumeStep = 'report' | 'attach' | 'turn' | 'stage' | 'publish' | 'unpublish' | 'unstage';
+
 type RecordedProbeResult = 'success' | 'failure' | 'unknown';
 
 export interface PodEntries {
@@ -149,6 +152,15 @@ export interface PodEntries {
   'volume.unmap': { plugin: string; volume: string };
   /** The device of a block volume was released, or could not be. */
   'volume.unmapDevice': { plugin: string; volume: string };
+  /** A volume waits for a step of its driver, or the step failed. */
+  'volume.wait': {
+    volume: string;
+    name: string;
+    driver: string;
+    step: VolumeStep;
+    sinceMs: number;
+    nextTryMs?: number;
+  };
   /** The volumes of the pod are refreshed. */
   'volume.refresh': NoData;
   /** Mounts below the root directory are shared, or could not be. */

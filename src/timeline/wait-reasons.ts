@@ -2,13 +2,14 @@
  * What a pod waits for, decided from its entries: every state that is not final has a reason with the last error and the
  * next try, or the step that is under way.
  */
-import { clockTime } from './clock-time.js';
 import { type EntryOf, isEntry, type TimelineEntry } from './entry.js';
 import { lastOf, lastOfContainer } from './last-entry.js';
+import { afterComma, nextTry } from './next-try.js';
 import { planText } from './plan-actions.js';
 import type { ContainerStateName } from './pod-entries.js';
 import { refusals } from './refusals.js';
 import { resizeReasons } from './resize-reasons.js';
+import { volumeReason, volumeWaits } from './volume-reasons.js';
 
 export interface WaitReason {
   readonly waitsFor: string;
@@ -16,6 +17,8 @@ export interface WaitReason {
   readonly brief?: string;
   /** The container that the pod waits for. */
   readonly container?: string;
+  /** The volume that the pod waits for, as its driver must do something. */
+  readonly volume?: string;
   /** What would unblock the pod, where somebody could help. */
   readonly unblock?: string;
 }
@@ -51,7 +54,11 @@ export function waitReasons(
 ): WaitReason[] {
   const life = lifeReasons(entries, nowMs);
   const failing = failingStep(entries);
-  const own = [...life, ...containerReasons(entries, now.containers, failing, nowMs)];
+  const own = [
+    ...life,
+    ...containerReasons(entries, now.containers, failing, nowMs),
+    ...volumeReasons(entries, failing, now, nowMs),
+  ];
   // The failure of the step is what the containers' reasons add up to, so it is told only where they are silent.
   const isExplained = own.length > life.length || isRefused(entries);
   const failure = isExplained ? [] : stepReasons(entries, failing, nowMs);
@@ -66,10 +73,24 @@ export function waitReasons(
   ];
 }
 
+/** Waits for drivers, once one has failed or the worker has given up its step; until then they are on their way. */
+function volumeReasons(
+  entries: readonly TimelineEntry[],
+  failing: StepEntry | undefined,
+  { ready }: PodNow,
+  nowMs: number,
+): WaitReason[] {
+  const waits = volumeWaits(entries);
+  const isInTheWay = failing !== undefined || waits.some(({ error }) => error !== undefined);
+  return ready || !isInTheWay ? [] : waits.map((wait) => volumeReason(wait, nowMs));
+}
+
 /** Undefined for a pod that is ready, over, or held up by something that `waitReasons` tells. */
 export function inProgress(entries: readonly TimelineEntry[], now: PodNow): InProgress | undefined {
   if (now.ready || now.phase === 'Succeeded' || now.phase === 'Failed') return undefined;
   if (lastOf(entries, 'pod.finished') !== undefined) return undefined;
+  const [wait] = volumeWaits(entries);
+  if (wait !== undefined) return { text: wait.text, sinceMs: wait.sinceMs };
   const pulling = entries.findLast(({ event }) =>
     ['Pulling', 'Pulled', 'Failed'].includes(event?.reason ?? ''),
   );
@@ -197,15 +218,6 @@ function failureReason(entries: readonly TimelineEntry[], failing: StepEntry, no
       ? `${stepFailed[failing.what]}: ${failing.error ?? ''}`
       : `${reason}: ${warning.message}`;
   return { waitsFor: `${cause}${afterComma(nextTry(failing.data?.nextTryMs, nowMs))}`, ...unblockOf(reason) };
-}
-
-function nextTry(atMs: number | undefined, nowMs: number): string | undefined {
-  if (atMs === undefined || !Number.isFinite(nowMs) || atMs <= nowMs) return undefined;
-  return `next try at ${clockTime(atMs)} (in ${Math.ceil((atMs - nowMs) / 1000)}s)`;
-}
-
-function afterComma(text: string | undefined): string {
-  return text === undefined ? '' : `, ${text}`;
 }
 
 const advice: Readonly<Record<string, string>> = {

@@ -128,7 +128,7 @@ export interface BlockVolumes {
   /** The directory of the binds of the device, one for each pod; it goes with the device. */
   mapDirectory(innerName: string): string;
   /** The name across pods of a volume that an earlier run left, where the name of its link does not tell. */
-  identify?(remains: VolumeRemains): Promise<{ readonly uniqueName: string }>;
+  identify?(remains: VolumeRemains): Promise<VolumeIdentity>;
   /** Devices that an earlier run left, also those that no pod has a link for. */
   remains?(): Promise<DevicesLeft>;
 }
@@ -184,6 +184,8 @@ export interface VolumePlugin {
   innerName(spec: VolumeSpec): string;
   /** Whether every sync of the pod repeats the set-up: of all volumes, or of some. */
   readonly refreshes: boolean | ((spec: VolumeSpec) => boolean);
+  /** The driver that serves a volume; absent for plugins that mount volumes themselves. */
+  driverOf?(spec: VolumeSpec): string;
   /** Whether it has a directory below the pod's `volumes`; without one it is never reconstructed. */
   readonly ownsDirectory: boolean;
   readonly supportsMountOptions: boolean;
@@ -201,7 +203,12 @@ export interface VolumePlugin {
   /** Makes a mounted volume use the size that its storage has grown to; idempotent. Absent where the node has nothing to do. */
   expand?(request: ExpandRequest): Promise<ExpandOutcome>;
   /** The name across pods of a volume that an earlier run left, where its directory's name does not tell; undefined for one without a device. */
-  identify?(remains: VolumeRemains): Promise<{ readonly uniqueName: string | undefined }>;
+  identify?(remains: VolumeRemains): Promise<VolumeIdentity>;
+}
+
+export interface VolumeIdentity {
+  readonly uniqueName: string | undefined;
+  readonly driver?: string | undefined;
 }
 
 /** The objects behind claims: read live from the API, or from manifests on a standalone node. */

@@ -34,8 +34,9 @@ export function viewPod(
     case 'stopping': {
       const entries = timeline.ofPod(pod.metadata.uid);
       const hasEnded = isTerminalPhase(pod.status?.phase) && pod.status?.containerStatuses !== undefined;
-      const waits =
-        entries.length === 0 || hasEnded ? [] : waitsOf(explainPod(entries, timeline.ofNode(), nowMs), nowMs);
+      const all = entries.length === 0 ? [] : waitsOf(explainPod(entries, timeline.ofNode(), nowMs), nowMs);
+      // A pod that has ended waits for nothing but drivers that do not let go of its volumes.
+      const waits = hasEnded ? all.filter(({ volume }) => volume !== undefined) : all;
       const age = pod.status?.startTime === undefined ? '' : row.age;
       // While a pod stops, what its containers waited for no longer matters.
       const shown = state === 'active' ? waits : waits.filter(({ container }) => container === undefined);

@@ -75,6 +75,7 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
     accepts: (spec) =>
       spec.kind === 'inline' ? spec.volume.csi !== undefined : spec.persistentVolume.spec.csi !== undefined,
     innerName: innerNameOf,
+    driverOf: (spec) => csiVolumeOf(spec, '').driver,
     traits: (spec) => ({ managed: !isReadOnly(spec), readOnly: isReadOnly(spec), relabel: true }),
     hostPath: (spec, podUid) =>
       join(volumeDirectory({ podUid, innerName: innerNameOf(spec) }), publishedMount),
@@ -101,7 +102,8 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
       const data = await readVolData(host, volumeDirectory(remains));
       if (data === undefined) throw new Error('it has no volume data');
       const volume = checked({ driver: data.driverName, handle: data.volumeHandle });
-      return { uniqueName: data.volumeLifecycleMode === 'Ephemeral' ? undefined : deviceName(volume) };
+      const isInline = data.volumeLifecycleMode === 'Ephemeral';
+      return { uniqueName: isInline ? undefined : deviceName(volume), driver: volume.driver };
     },
     devices: {
       uniqueName: (spec) => (spec.kind === 'inline' ? undefined : deviceName(csiVolumeOf(spec, ''))),

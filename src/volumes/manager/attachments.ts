@@ -50,6 +50,11 @@ export class AttachmentBook {
     return this.#plugins.get(pluginName)?.attaching?.isNeeded(spec) === true;
   }
 
+  /** Whether the cluster knows that it is in use here. */
+  isReported({ uniqueName }: WantedMount): boolean {
+    return this.#reported.has(uniqueName);
+  }
+
   /** Whether the volume can be mounted as far as the cluster is concerned: in use by its account, and then attached. */
   isAttached(wanted: WantedMount): boolean {
     if (this.#attachments === undefined || !this.isNeeded(wanted)) return true;

@@ -84,6 +84,7 @@ export function wantedMount(
     mode: volumeModeOf(spec),
     volumeNames: [volume.name],
     hasDevice: deviceName !== undefined,
+    driver: plugin.driverOf?.(spec),
     refreshes: typeof refreshes === 'function' ? refreshes(spec) : refreshes,
     pod,
     spec,

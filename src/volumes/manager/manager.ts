@@ -86,6 +86,7 @@ export class VolumeManager {
       plugins,
       node,
       podDirectory,
+      onStep: (volume, step) => this.#notes.waits.begin(volume, step),
       expansion: statuses && {
         clock,
         statuses,

@@ -1,6 +1,7 @@
 /** Maps one block volume for one pod: the checks, the shared device, the plugin's part, and the device in the pod's directory. */
 import { errorText } from '../../async/index.js';
 import type { Host } from '../../host/index.js';
+import type { VolumeStep } from '../../timeline/index.js';
 import { type DeviceMap, forgetDevice, mapDevice, noteDevice } from '../block/index.js';
 import { type BlockVolumes, VolumeFailure, type VolumePlugin } from '../contracts.js';
 import { FailedMount, isUsedByAnotherPod } from './mount-operation.js';
@@ -25,6 +26,8 @@ export interface MapOperation {
   readonly actual: ActualState;
   /** Called on each change of the shared device. */
   readonly onDevice: (device: ActualDevice) => void;
+  /** Called when a step of the volume's driver begins. */
+  readonly onStep: (step: VolumeStep) => void;
 }
 
 /** Rejects with FailedMount. */
@@ -40,6 +43,7 @@ export async function runMap(operation: MapOperation, signal: AbortSignal): Prom
     throw failed(wanted, 'MapVolume.SetUpDevice failed', new Error(problem));
   }
   if (plugin.attaching?.isNeeded(spec)) {
+    operation.onStep('attach');
     await plugin.attaching.verify(spec, signal).catch((error: unknown) => {
       throw failed(wanted, 'MapVolume.WaitForAttach failed', error);
     });
@@ -67,11 +71,12 @@ function mapperOf({ wanted, plugin, node }: MapOperation): BlockVolumes {
 }
 
 async function setUpDevice(
-  { wanted, actual, onDevice }: MapOperation,
+  { wanted, actual, onDevice, onStep }: MapOperation,
   block: BlockVolumes,
   signal: AbortSignal,
 ): Promise<void> {
   if (actual.devices.get(wanted.uniqueName)?.state === 'mounted') return;
+  onStep('stage');
   try {
     await block.setUpDevice(wanted.spec, signal);
   } catch (error) {
@@ -82,12 +87,13 @@ async function setUpDevice(
 }
 
 async function mapPodDevice(
-  { host, wanted, map, isRemount, actual }: MapOperation,
+  { host, wanted, map, isRemount, actual, onStep }: MapOperation,
   block: BlockVolumes,
   signal: AbortSignal,
 ): Promise<string> {
   const { pod, spec, innerName } = wanted;
   const before = actual.mounts.get(mountKey(wanted));
+  onStep('publish');
   try {
     await noteDevice(host, map);
     const path = await block.mapPodDevice({ pod, spec, isRemount, signal });

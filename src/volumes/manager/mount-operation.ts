@@ -1,6 +1,7 @@
 /** Mounts one volume of one pod: the checks, the shared device and the plugin's set-up. */
 import { errorText } from '../../async/index.js';
 import { goQuote } from '../../kube/index.js';
+import type { VolumeStep } from '../../timeline/index.js';
 import { VolumeFailure, type VolumePlugin } from '../contracts.js';
 import { type NodeIdentity, nodeAffinityProblem } from './node-affinity.js';
 import { failureClass } from './outcome.js';
@@ -29,20 +30,24 @@ export interface MountOperation {
   readonly actual: ActualState;
   /** Called on each change of the shared device. */
   readonly onDevice: (device: ActualDevice) => void;
+  /** Called when a step of the volume's driver begins. */
+  readonly onStep: (step: VolumeStep) => void;
 }
 
 /** Rejects with FailedMount. */
 export async function runMount(operation: MountOperation, signal: AbortSignal): Promise<void> {
-  const { wanted, plugin, isRemount } = operation;
+  const { wanted, plugin, isRemount, onStep } = operation;
   const refusal = mountRefusal(operation);
   if (refusal !== undefined) throw refusal;
   const { pod, spec, innerName } = wanted;
   if (plugin.attaching?.isNeeded(spec)) {
+    onStep('attach');
     await plugin.attaching.verify(spec, signal).catch((error: unknown) => {
       throw new FailedMount('MountVolume.WaitForAttach failed', innerName, error);
     });
   }
   if (wanted.hasDevice) await mountDevice(operation, signal);
+  onStep('publish');
   await plugin.setUp({ pod, spec, isRemount, signal }).catch((error: unknown) => {
     throw new FailedMount('MountVolume.SetUp failed', innerName, error);
   });
@@ -89,12 +94,13 @@ export function isUsedByAnotherPod(
 }
 
 async function mountDevice(
-  { wanted, plugin, actual, onDevice }: MountOperation,
+  { wanted, plugin, actual, onDevice, onStep }: MountOperation,
   signal: AbortSignal,
 ): Promise<void> {
   const { uniqueName, pluginName, innerName, mode, spec, pod } = wanted;
   if (plugin.devices === undefined || actual.devices.get(uniqueName)?.state === 'mounted') return;
   const device = { uniqueName, pluginName, innerName, mode };
+  onStep('stage');
   try {
     await plugin.devices.mountDevice(spec, signal, { fsGroup: pod.spec.securityContext?.fsGroup });
   } catch (error) {

@@ -1,6 +1,7 @@
 /** Runs single volume operations and keeps the actual state true at every step. */
 import { errorText } from '../../async/index.js';
 import type { Host } from '../../host/index.js';
+import type { VolumeStep } from '../../timeline/index.js';
 import { VolumeFailure, type VolumePlugin } from '../contracts.js';
 import {
   type ExpansionEffect,
@@ -32,9 +33,12 @@ export interface VolumeOperatorOptions {
   readonly expansion?: Omit<ExpansionPorts, 'sizes'> | undefined;
   /** Called when a pod has got a device. */
   readonly onMapped?: ((wanted: WantedMount, paths: MappedPaths) => void) | undefined;
+  /** Called when a step of a volume's driver begins; not of routine refreshes. */
+  readonly onStep?: ((volume: WantedMount | ActualMount, step: VolumeStep) => void) | undefined;
 }
 
-type SetUpOptions = Pick<MountOperation, 'plugin' | 'node' | 'actual' | 'onDevice'>;
+type SetUpOptions = Pick<MountOperation, 'plugin' | 'node' | 'actual' | 'onDevice' | 'onStep'>;
+type SetUpOperation = Extract<PlannedOperation, { name: 'volume_mount' | 'map_volume' }>;
 
 export class OperationExecutor {
   readonly #options: VolumeOperatorOptions;
@@ -95,13 +99,13 @@ export class OperationExecutor {
   ): Promise<void> {
     switch (operation.name) {
       case 'volume_mount':
-        return this.#mount(operation.wanted, operation.isRemount, signal);
+        return this.#mount(operation, signal);
       case 'volume_unmount':
         return this.#unmount(operation.mount);
       case 'unmount_device':
         return this.#unmountDevice(operation.device);
       case 'map_volume':
-        return this.#map(operation.wanted, operation.isRemount, signal);
+        return this.#map(operation, signal);
       case 'unmap_volume':
         return this.#unmap(operation.mount);
       case 'unmap_device':
@@ -114,15 +118,15 @@ export class OperationExecutor {
     return this.#block.link(wanted, this.plugin(wanted));
   }
 
-  #mount(wanted: WantedMount, isRemount: boolean, signal: AbortSignal): Promise<void> {
-    return this.#setUp(wanted, async (options) => {
+  #mount({ wanted, isRemount, isRoutine }: SetUpOperation, signal: AbortSignal): Promise<void> {
+    return this.#setUp(wanted, isRoutine, async (options) => {
       await runMount({ ...options, wanted, isRemount }, signal);
       await this.#expandMounted(wanted, signal, 'MountVolume.Setup failed while expanding volume');
     });
   }
 
-  async #map(wanted: WantedMount, isRemount: boolean, signal: AbortSignal): Promise<void> {
-    await this.#setUp(wanted, async (options) => {
+  async #map({ wanted, isRemount, isRoutine }: SetUpOperation, signal: AbortSignal): Promise<void> {
+    await this.#setUp(wanted, isRoutine, async (options) => {
       await this.#block.map({ ...options, wanted, isRemount }, signal);
       this.#options.onMapped?.(wanted, this.#block.paths(wanted, options.plugin));
       const step = 'MapVolume.MarkVolumeAsMounted failed while expanding volume';
@@ -131,13 +135,20 @@ export class OperationExecutor {
   }
 
   /** Runs a set-up, and keeps what it leaves. */
-  async #setUp(wanted: WantedMount, work: (options: SetUpOptions) => Promise<void>): Promise<void> {
+  async #setUp(
+    wanted: WantedMount,
+    isRoutine: boolean,
+    work: (options: SetUpOptions) => Promise<void>,
+  ): Promise<void> {
     const key = mountKey(wanted);
     this.#stale.delete(key);
     try {
       const onDevice = (device: ActualDevice): void => void this.#devices.set(device.uniqueName, device);
+      const onStep = (step: VolumeStep): void => {
+        if (!isRoutine) this.#options.onStep?.(wanted, step);
+      };
       const node = this.#options.node();
-      await work({ plugin: this.plugin(wanted), node, actual: this.actual, onDevice });
+      await work({ plugin: this.plugin(wanted), node, actual: this.actual, onDevice, onStep });
     } catch (error) {
       const left = afterFailedMount(this.#mounts.get(key), wanted, failureClass(error));
       if (left === undefined) this.#mounts.delete(key);
@@ -178,6 +189,7 @@ export class OperationExecutor {
     const { podUid, innerName } = mount;
     try {
       await cleanSubPaths({ host, podDirectory: podDirectory(podUid), innerVolumeName: innerName });
+      this.#options.onStep?.(mount, 'unpublish');
       await this.plugin(mount).tearDown({ podUid, innerName });
     } catch (error) {
       this.#mounts.set(mountKey(mount), afterFailedUnmount(mount));
@@ -201,6 +213,7 @@ export class OperationExecutor {
   async #unmap(mount: ActualMount): Promise<void> {
     const key = mountKey(mount);
     this.#mounts.set(key, afterFailedUnmount(mount));
+    this.#options.onStep?.(mount, 'unpublish');
     await this.#block.unmap(mount, this.plugin(mount));
     this.#mounts.delete(key);
     this.#forgetSize(mount.uniqueName);

@@ -36,13 +36,14 @@ export function afterFailedUnmount(before: ActualMount): ActualMount {
 }
 
 function identity(wanted: WantedMount): Omit<ActualMount, 'state'> {
-  const { uniqueName, podUid, pluginName, innerName, mode } = wanted;
+  const { uniqueName, podUid, pluginName, innerName, mode, driver } = wanted;
   return {
     uniqueName,
     podUid,
     pluginName,
     innerName,
     mode,
+    driver,
     reconstructed: false,
     remountRequired: false,
     owner: podRef(wanted.pod),

@@ -57,6 +57,10 @@ export interface VolumePlan {
   readonly retryAtMs: number | undefined;
   /** Whether an operation waits for pods to change. No signal announces that, so another pass is worthwhile. */
   readonly isHeldBack: boolean;
+  /** Volumes that the cluster must attach first. */
+  readonly unattached: readonly WantedMount[];
+  /** Volumes that wait for another operation on them, or for a back-off. */
+  readonly blocked: readonly { readonly wanted: WantedMount; readonly by: 'busy' | 'back-off' }[];
 }
 
 export function planVolumes(input: VolumePlanInput): VolumePlan {
@@ -65,11 +69,16 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
   const planned = new Map(input.operations);
   let retryAtMs: number | undefined;
   let isHeldBack = false;
+  const unattached: WantedMount[] = [];
+  const blocked: { wanted: WantedMount; by: 'busy' | 'back-off' }[] = [];
   const consider = (operation: PlannedOperation): void => {
     const { key, name } = operation;
     const may = permission(planned, key, name, nowMs);
     if (may.kind === 'back-off') retryAtMs = Math.min(retryAtMs ?? may.untilMs, may.untilMs);
-    if (may.kind !== 'go') return;
+    if (may.kind !== 'go') {
+      if ('isRoutine' in operation) blocked.push({ wanted: operation.wanted, by: may.kind });
+      return;
+    }
     operations.push(operation);
     planned.set(operationKeyText(key), { ...key, name, pending: true, delayMs: 0, failedAtMs: 0 });
   };
@@ -94,7 +103,10 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
     }
     // What is here already was attached, and must be verified whatever the cluster says now.
     const isHere = mount !== undefined || actual.devices.has(wanted.uniqueName);
-    if (!isHere && input.isAttached?.(wanted) === false) continue;
+    if (!isHere && input.isAttached?.(wanted) === false) {
+      unattached.push(wanted);
+      continue;
+    }
     const isRemount = mount !== undefined && (mount.state === 'mounted' || mount.reconstructed);
     const name = operationsByMode[wanted.mode].mount;
     const key = keyOf(name, wanted, wanted.hasDevice);
@@ -111,7 +123,7 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
     const name = operationsByMode[device.mode].device;
     consider({ name, key, because: 'no pod uses the volume any more', device });
   }
-  return { operations, retryAtMs, isHeldBack };
+  return { operations, retryAtMs, isHeldBack, unattached, blocked };
 }
 
 function keyOf(name: OperationName, mount: WantedMount | ActualMount, hasDevice: boolean): OperationKey {

@@ -8,7 +8,7 @@ import { unwantedMounts } from './desired-state.js';
 import type { Leftovers } from './leftovers.js';
 import type { OperationExecutor } from './operation-executor.js';
 import { begun, failed, isBusy, type OperationEntry, operationKey, operationKeyText } from './operations.js';
-import { type PlannedOperation, planVolumes } from './plan.js';
+import { type PlannedOperation, planVolumes, type VolumePlan } from './plan.js';
 import type { Leftover } from './reconstruct.js';
 import { mountKey, type WantedMount } from './states.js';
 import type { VolumeRecorder } from './volume-recorder.js';
@@ -145,6 +145,7 @@ export class Reconciler {
       isAttached: (wanted) => attachments.isAttached(wanted),
     });
     for (const operation of plan.operations) this.#start(operation);
+    this.#tellWaits(plan);
     if (readyToUnmount) this.#cleanLeftovers(isRuntimeGone);
     this.#isHeldBack = plan.isHeldBack;
     for (const waiter of this.#waiters) if (waiter.isDone()) waiter.resolve();
@@ -152,8 +153,27 @@ export class Reconciler {
     this.#arm([plan.retryAtMs, safetyMs].filter((due) => due !== undefined));
   }
 
+  #tellWaits({ unattached, blocked }: VolumePlan): void {
+    const { attachments, notes } = this.#options;
+    for (const wanted of unattached) {
+      notes.waits.begin(wanted, attachments.isReported(wanted) ? 'attach' : 'report');
+    }
+    for (const { wanted, by } of blocked) {
+      if (wanted.driver === undefined) continue;
+      // In the back-off of its own failure it waits for the step that failed.
+      if (by === 'back-off') {
+        if (!notes.waits.isKnown(wanted)) notes.waits.begin(wanted, 'turn');
+        continue;
+      }
+      const running = [...this.#underWay.values()].filter(({ key }) => key.uniqueName === wanted.uniqueName);
+      if (running.some((operation) => podOf(operation) === wanted.podUid)) continue;
+      const isUnstaged = running.some(({ name }) => name === 'unmount_device' || name === 'unmap_device');
+      notes.waits.begin(wanted, isUnstaged ? 'unstage' : 'turn');
+    }
+  }
+
   #dropUnwanted(): void {
-    const { pods, operator } = this.#options;
+    const { pods, operator, notes } = this.#options;
     const unwanted = unwantedMounts({
       desired: this.#desired,
       actual: operator.actual,
@@ -164,6 +184,7 @@ export class Reconciler {
     for (const wanted of unwanted) {
       this.#desired.delete(mountKey(wanted));
       operator.forget(wanted);
+      notes.waits.end(wanted);
     }
     if (unwanted.length > 0) this.#forgetFailures();
   }

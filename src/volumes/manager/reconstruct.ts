@@ -6,6 +6,7 @@ import type {
   ContainerVolumeMode,
   DevicesLeft,
   UnknownDevice,
+  VolumeIdentity,
   VolumePlugin,
   VolumeSpec,
 } from '../contracts.js';
@@ -99,16 +100,13 @@ export async function reconstruct(
 }
 
 /** What plugins say of directories whose names do not tell enough. */
-export type VolumeIdentities = ReadonlyMap<
-  VolumeDirectory,
-  { readonly uniqueName: string | undefined } | Error
->;
+export type VolumeIdentities = ReadonlyMap<VolumeDirectory, VolumeIdentity | Error>;
 
 async function identify(
   dirs: readonly VolumeDirectory[],
   plugins: readonly VolumePlugin[],
 ): Promise<VolumeIdentities> {
-  const identities = new Map<VolumeDirectory, { readonly uniqueName: string | undefined } | Error>();
+  const identities = new Map<VolumeDirectory, VolumeIdentity | Error>();
   for (const dir of dirs) {
     const plugin = plugins.find(({ name }) => name === unescapePluginName(dir.pluginDirectory));
     const identifying = dir.mode === 'Block' ? plugin?.block : plugin;
@@ -158,7 +156,8 @@ export function judgeDirectories(
       identity === undefined ? plugin.devices?.uniqueName(specFromName(innerName)) : identity.uniqueName;
     const uniqueName = deviceName ?? uniqueNameInPod(pluginName, podUid, innerName);
     const known = { uniqueName, pluginName, innerName, mode, state: 'uncertain' as const };
-    mounts.push({ ...known, podUid, reconstructed: true, remountRequired: false, owner: undefined });
+    const driver = identity?.driver;
+    mounts.push({ ...known, driver, podUid, reconstructed: true, remountRequired: false, owner: undefined });
     if (deviceName !== undefined) devices.set(uniqueName, known);
   }
   return { mounts, devices: [...devices.values()], leftovers };

@@ -23,6 +23,8 @@ export interface WantedMount {
   readonly spec: VolumeSpec;
   /** A group that the persistent volume requires. */
   readonly extraGroup: number | undefined;
+  /** The driver that serves it; undefined for volumes that the node itself mounts. */
+  readonly driver?: string | undefined;
   /** How large it is and should be; undefined for volumes without a claim that has a status. */
   readonly size?: WantedSize | undefined;
 }
@@ -48,6 +50,7 @@ export interface ActualMount {
   /** Found on disk at startup and not set up since; a failed set-up must not remove it. */
   readonly reconstructed: boolean;
   readonly remountRequired: boolean;
+  readonly driver?: string | undefined;
   /** The pod's name; unknown for a reconstructed mount. */
   readonly owner: PodRef | undefined;
 }

@@ -5,11 +5,12 @@ import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
 import type { ExpansionSubject } from '../expansion/index.js';
 import type { VolumeMetrics } from '../metrics.js';
 import type { MappedPaths } from './block-operations.js';
+import { DriverWaits } from './driver-waits.js';
 import { FailedMount } from './mount-operation.js';
 import type { OperationName } from './operations.js';
 import type { PlannedOperation } from './plan.js';
 import type { Leftover, Reconstruction } from './reconstruct.js';
-import type { WantedMount } from './states.js';
+import type { ActualMount, WantedMount } from './states.js';
 
 const verbs: Readonly<
   Record<
@@ -56,12 +57,14 @@ export class VolumeRecorder {
   readonly #timeline: Timeline;
   readonly #clock: Clock;
   readonly #metrics: VolumeMetrics;
+  readonly waits: DriverWaits;
   readonly #toldResizes = new BoundedMap<string, true>({ maxEntries: 1000 });
 
   constructor(timeline: Timeline, clock: Clock, metrics: VolumeMetrics) {
     this.#timeline = timeline;
     this.#clock = clock;
     this.#metrics = metrics;
+    this.waits = new DriverWaits(timeline, clock);
   }
 
   /** Every sync refreshes and would push out the pod's history, so a refresh is recorded only when it ends a failure. */
@@ -69,6 +72,8 @@ export class VolumeRecorder {
     const { pluginName, innerName } = subjectOf(operation);
     const isRemount = 'isRemount' in operation && operation.isRemount;
     this.#measure(pluginName, operation.name, 'success', durationMs);
+    const waiting = waitingIn(operation);
+    if (waiting !== undefined) this.waits.end(waiting);
     if ('isRoutine' in operation && operation.isRoutine && !hadFailed) return;
     this.#timeline.record({
       kind: 'effect',
@@ -89,6 +94,8 @@ export class VolumeRecorder {
     if (reason !== undefined && pod !== undefined) {
       this.#timeline.event(pod, 'Warning', reason, errorText(error));
     }
+    const waiting = waitingIn(operation);
+    if (waiting !== undefined) this.waits.failed(waiting, error, this.#clock.now() + delayMs);
     const untilText = formatNanoTimestampOfMs(this.#clock.now() + delayMs);
     this.#timeline.record({
       kind: 'problem',
@@ -276,6 +283,22 @@ function subjectOf(operation: PlannedOperation): { readonly pluginName: string; 
     case 'unmount_device':
     case 'unmap_device':
       return operation.device;
+  }
+}
+
+/** The volume whose pod waits for the operation. */
+function waitingIn(operation: PlannedOperation): WantedMount | ActualMount | undefined {
+  switch (operation.name) {
+    case 'volume_mount':
+    case 'map_volume':
+      return operation.wanted;
+    case 'volume_unmount':
+    case 'unmap_volume':
+      return operation.mount;
+    case 'unmount_device':
+    case 'unmap_device':
+    case 'volume_fs_resize':
+      return undefined;
   }
 }
 
