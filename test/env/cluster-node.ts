@@ -80,7 +80,7 @@ export class ClusterNode {
   readonly configFile: string;
   readonly #dir: string;
   readonly #options: ClusterNodeOptions;
-  readonly #server: ServerProcess;
+  #server: ServerProcess;
 
   constructor(
     options: ClusterNodeOptions & { readonly name: string },
@@ -96,16 +96,7 @@ export class ClusterNode {
     this.staticPodDir = join(dir, 'manifests');
     this.podLogsDir = join(dir, 'logs');
     this.configFile = join(dir, 'config.yaml');
-    const [program, ...args] = this.#commandLine();
-    this.#server = new ServerProcess({
-      name: `the kubelet of ${this.name}`,
-      program,
-      args,
-      logPath: this.logPath,
-      isReady: () => answers(`http://${this.address}:${healthzPort}/healthz`),
-      startTimeoutMs,
-      ...(options.env === undefined ? {} : { env: options.env }),
-    });
+    this.#server = this.#serverOf(options.kubelet);
   }
 
   /** The kubelet's process; `undefined` while it is down. */
@@ -143,6 +134,12 @@ export class ClusterNode {
 
   kill9(): Promise<void> {
     return this.#server.kill();
+  }
+
+  /** Another program is the kubelet of this node from its next start; without a name, the one of the options. */
+  async switchTo(kubelet?: string): Promise<void> {
+    await this.stop();
+    this.#server = this.#serverOf(kubelet ?? this.#options.kubelet);
   }
 
   async restart(): Promise<void> {
@@ -255,7 +252,21 @@ export class ClusterNode {
     linuxCgroups({ version, hugePageSizes: [] }).create(this.containerd.cgroupParent);
   }
 
-  #commandLine(): [string, ...string[]] {
+  #serverOf(kubelet: string | undefined): ServerProcess {
+    const [program, ...args] = this.#commandLine(kubelet);
+    const { env } = this.#options;
+    return new ServerProcess({
+      name: `the kubelet of ${this.name}`,
+      program,
+      args,
+      logPath: this.logPath,
+      isReady: () => answers(`http://${this.address}:${this.healthzPort}/healthz`),
+      startTimeoutMs,
+      ...(env === undefined ? {} : { env }),
+    });
+  }
+
+  #commandLine(kubelet: string | undefined): [string, ...string[]] {
     const { plane, kubeconfig, flags = [] } = this.#options;
     const shared = [
       `--config=${this.configFile}`,
@@ -265,7 +276,7 @@ export class ClusterNode {
       `--hostname-override=${this.name}`,
       `--node-ip=${this.address}`,
     ];
-    const other = this.#options.kubelet ?? process.env.NODELET_TEST_KUBELET;
+    const other = kubelet ?? process.env.NODELET_TEST_KUBELET;
     if (other !== undefined && other !== '') return [other, ...shared, '--v=2', ...flags];
     const own = ['agent', `--container-logs-dir=${join(this.#dir, 'log-links')}`];
     return [process.execPath, nodelet(), ...own, ...shared, ...flags];
