@@ -1,5 +1,5 @@
 /** The agent's statistics: of the runtime, of the machine, and of volumes, which a background task measures; and what eviction sees of them. */
-import { systemClock, type TaskGroup } from '../async/index.js';
+import { sleep, systemClock, type TaskGroup } from '../async/index.js';
 import type { KubeletConfiguration } from '../config/index.js';
 import type { CriRuntime } from '../cri/index.js';
 import { linuxHost } from '../host/index.js';
@@ -52,6 +52,9 @@ export interface AgentStats {
 
 /** The runtime that names the file systems of images and of containers each. */
 const crioSocket = 'run/crio/crio.sock';
+
+/** What a rate of CPU is measured over, if nobody has asked before. The kernel counts to a few milliseconds. */
+const firstRateMs = 250;
 
 /** Volumes are left out when their period is zero or less. */
 export function agentStats(
@@ -119,6 +122,7 @@ export function agentStats(
       };
     },
     hugePagesBytes,
+    betweenReadings: () => sleep(systemClock, firstRateMs, tasks.signal),
     measuredBy: whoMeasures,
     runtimeMetrics: cri,
     scrape: {

@@ -13,9 +13,15 @@ const forgottenAfterMs = 600_000;
 export class CpuRates {
   readonly #clock: Clock;
   readonly #readings = new Map<string, CpuRateSample>();
+  #firstReadings = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** How many readings had none before them, so far. */
+  get firstReadings(): number {
+    return this.#firstReadings;
   }
 
   /** Undefined until there are two readings with time between them. */
@@ -29,6 +35,7 @@ export class CpuRates {
         : elapsedNs <= 0n
           ? before.rateNanoCores
           : rateOf(usageCoreNanoSeconds - before.usageCoreNanoSeconds, elapsedNs);
+    if (before === undefined) this.#firstReadings++;
     if (before === undefined || elapsedNs > 0n) {
       this.#readings.set(id, { timestampNs, usageCoreNanoSeconds, rateNanoCores, seenMs });
     }

@@ -19,6 +19,8 @@ const maxKnownCgroups = 4_096;
 
 export interface Measurements {
   all(onlyCpuAndMemory: boolean): Promise<MeasuredNode>;
+  /** How many figures of CPU had none before them to tell a rate from, so far. */
+  readonly firstReadings: number;
   /** No pod is measured, and the runtime lists none. */
   node(): Promise<NodeLook>;
 }
@@ -31,6 +33,9 @@ export function measurements(options: StatsProviderOptions): Measurements {
   };
   return {
     all: (onlyCpuAndMemory) => measure(options, state, onlyCpuAndMemory),
+    get firstReadings() {
+      return state.rates.firstReadings;
+    },
     node: async () => measureNode(options, state.rates, await machineUsage(options), false),
   };
 }

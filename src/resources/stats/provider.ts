@@ -43,6 +43,8 @@ export interface StatsProviderOptions {
   readonly runtimeMetrics?: RuntimeScrapeOptions['cri'];
   /** The usage of a pod's volumes; undefined while unknown. */
   readonly volumesOf?: (podUid: string) => PodVolumeUsage | undefined;
+  /** Waits between the first two readings of a summary; without it, what is read for the first time has the rate 0. */
+  readonly betweenReadings?: () => Promise<void>;
   /** Records when the runtime stops or resumes measuring whole pods. */
   readonly timeline?: Pick<Timeline, 'record'>;
 }
@@ -79,7 +81,11 @@ export interface MemoryLimits {
 
 export interface StatsProvider {
   /** Rejects if a part of the node's own statistics is unavailable. */
-  summary(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Summary>;
+  summary(options?: {
+    readonly onlyCpuAndMemory?: boolean;
+    /** Whether CPU rates are needed: what was never read is then read twice. Default: yes. */
+    readonly rates?: boolean;
+  }): Promise<Summary>;
   /** `fresh`: begun after the call, so that what was done before it shows. */
   measured(options?: {
     readonly onlyCpuAndMemory?: boolean;
@@ -102,7 +108,7 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
     underway.set(onlyCpuAndMemory, reading);
     return reading;
   };
-  const { measuredBy = async () => 'kernel', runtimeMetrics } = options;
+  const { measuredBy = async () => 'kernel', runtimeMetrics, betweenReadings } = options;
   const ofKernel = cadvisorScrape({
     cri: options.cri,
     clock: options.clock,
@@ -117,7 +123,14 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
     ofRuntime !== undefined && (await measuredBy()) === 'runtime' ? ofRuntime() : ofKernel();
   let scraping: Promise<CadvisorPage> | undefined;
   return {
-    summary: async ({ onlyCpuAndMemory = false } = {}) => (await measured(onlyCpuAndMemory)).summary,
+    async summary({ onlyCpuAndMemory = false, rates = true } = {}) {
+      const { firstReadings } = measure;
+      const { summary } = await measured(onlyCpuAndMemory);
+      if (!rates || betweenReadings === undefined || measure.firstReadings === firstReadings) return summary;
+      await betweenReadings();
+      options.cgroups?.expire();
+      return (await measured(onlyCpuAndMemory)).summary;
+    },
     measured({ onlyCpuAndMemory = false, fresh = false } = {}) {
       if (!fresh) return measured(onlyCpuAndMemory);
       options.cgroups?.expire();

@@ -175,6 +175,45 @@ it('has the rate of the two newest readings', async () => {
   expect(pods[0]?.containers[0]?.cpu?.usageNanoCores).toBe(500_000_000);
 });
 
+describe('the first answer', () => {
+  const use = (cgroups: readonly string[], seconds: number): void => {
+    for (const cgroup of cgroups) tree.put(`cg${cgroup}/cpu.stat`, `usage_usec ${seconds * 1e6}\n`);
+  };
+  const all = ['', '/kubepods', pod, `${pod}/c1`];
+  let waits: number;
+  const waiting = () =>
+    provider({
+      betweenReadings: async () => {
+        waits++;
+        await clock.advance(250);
+        use(all, 10.05);
+      },
+    });
+  beforeEach(() => {
+    waits = 0;
+    use(all, 10);
+  });
+
+  it('has rates of two readings a moment apart, of what was never read; later ones wait for nothing', async () => {
+    const stats = waiting();
+    const { node, pods } = await stats.summary();
+    expect([node.cpu?.usageNanoCores, pods[0]?.cpu?.usageNanoCores]).toEqual([200_000_000, 200_000_000]);
+    expect(pods[0]?.containers[0]?.cpu?.usageNanoCores).toBe(200_000_000);
+    await clock.advance(10_000);
+    use(all, 11.05);
+    const { pods: later } = await stats.summary();
+    expect(later[0]?.cpu?.usageNanoCores).toBe(100_000_000);
+    expect(waits).toBe(1);
+  });
+
+  it('waits for nothing where no rate is asked for, or figures are to be fresh', async () => {
+    const stats = waiting();
+    await stats.summary({ onlyCpuAndMemory: true, rates: false });
+    await stats.measured({ fresh: true });
+    expect(waits).toBe(0);
+  });
+});
+
 it("leaves the runtime's numbers of a container whose cgroup holds and does nothing", async () => {
   tree.put(`cg${pod}/c1/memory.stat`, 'anon 0\n');
   const { pods } = await provider().summary();

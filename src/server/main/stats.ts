@@ -42,7 +42,7 @@ export function statsRoutes({ stats: given, version, timeline }: StatsRoutesOpti
       handle: (request) => summary(stats, request),
     },
     metricsRoute('/metrics/resource', async () => {
-      const told = await stats.summary({ onlyCpuAndMemory: true }).catch(tell);
+      const told = await stats.summary({ onlyCpuAndMemory: true, rates: false }).catch(tell);
       return resourceMetricsText(told ?? undefined);
     }),
     metricsRoute('/metrics/cadvisor', async () => {
