@@ -2,8 +2,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Registry } from './registry.js';
 
-const pageBytes = 4096;
-
 export function registerStartTime(registry: Registry): void {
   registry
     .gauge('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.')
@@ -29,7 +27,12 @@ export function registerProcessMetrics(registry: Registry): void {
   });
   gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', () => process.memoryUsage.rss());
   gauge('process_virtual_memory_bytes', 'Virtual memory size in bytes.', () =>
-    ofProc(() => Number(readFileSync('/proc/self/statm', 'utf8').split(' ')[0]) * pageBytes),
+    // In kilobytes, however large a page is.
+    ofProc(
+      () =>
+        1024 *
+        Number(/^VmSize:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? Number.NaN),
+    ),
   );
   gauge('process_open_fds', 'Number of open file descriptors.', () =>
     ofProc(() => readdirSync('/proc/self/fd').length),

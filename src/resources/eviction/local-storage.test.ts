@@ -36,6 +36,25 @@ describe('a pod beyond a limit of local storage', () => {
       { volumes: { v: 2 * gi } },
       'emptydirfs.limit: Usage of EmptyDir volume "v" exceeds the limit "1Gi". ',
     ],
+    [
+      'a limit that is no quantity is none',
+      withDir({ sizeLimit: '10 Mi' }),
+      { volumes: { v: gi } },
+      undefined,
+    ],
+    [
+      'a limit that is no quantity does not hide the next',
+      testPod('p', {
+        spec: {
+          volumes: [
+            { name: 'v', emptyDir: { sizeLimit: '?' } },
+            { name: 'w', emptyDir: { sizeLimit: '1Mi' } },
+          ],
+        },
+      }),
+      { volumes: { v: gi, w: gi } },
+      'emptydirfs.limit: Usage of EmptyDir volume "w" exceeds the limit "1Mi". ',
+    ],
     ['a limit of zero is none', withDir({ sizeLimit: '0' }), { volumes: { v: gi } }, undefined],
     ['a static pod stays', withDir({ sizeLimit: '10Mi' }, true), { volumes: { v: gi } }, undefined],
     [

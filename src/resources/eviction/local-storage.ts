@@ -47,10 +47,11 @@ export function localStorageExcess(
 
 function emptyDirExcess(pod: Pod, stats: PodStatsSummary): LocalStorageExcess | undefined {
   for (const { name, emptyDir } of pod.spec.volumes ?? []) {
-    if (emptyDir?.sizeLimit === undefined) continue;
+    const limit = quantityOrNone(emptyDir?.sizeLimit);
+    if (limit === undefined) continue;
     const used = stats.volume?.find((volume) => volume.name === name)?.usedBytes;
-    const excess = over(used, parseQuantity(emptyDir.sizeLimit), 'emptydirfs.limit', (limit) => {
-      return `Usage of EmptyDir volume "${name}" exceeds the limit "${limit}". `;
+    const excess = over(used, limit, 'emptydirfs.limit', (text) => {
+      return `Usage of EmptyDir volume "${name}" exceeds the limit "${text}". `;
     });
     if (excess !== undefined) return excess;
   }
@@ -74,15 +75,25 @@ function containerExcess(
   const lasting = [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)];
   const limits = new Map(lasting.map(({ name, resources }) => [name, resources?.limits?.[resource]]));
   for (const { name, logs, rootfs } of stats.containers) {
-    const limit = limits.get(name);
+    const limit = quantityOrNone(limits.get(name));
     if (limit === undefined) continue;
     const used = (logs?.usedBytes ?? 0) + (dedicated ? 0 : (rootfs?.usedBytes ?? 0));
-    const excess = over(used, parseQuantity(limit), 'ephemeralcontainerfs.limit', (text) => {
+    const excess = over(used, limit, 'ephemeralcontainerfs.limit', (text) => {
       return `Container ${name} exceeded its local ephemeral storage limit "${text}". `;
     });
     if (excess !== undefined) return excess;
   }
   return undefined;
+}
+
+/** What is no quantity limits nothing: one pod must not keep the others from being held to their limits. */
+function quantityOrNone(text: string | undefined): Quantity | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return parseQuantity(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A limit of zero is none. */

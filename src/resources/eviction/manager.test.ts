@@ -390,11 +390,7 @@ describe('disks', () => {
 
   it('a pass that fails is reported once, and is not the last', async () => {
     const node = new TestNode(hard({ 'nodefs.available': '10%' }));
-    node.add(
-      'web',
-      { volumes: { v: 1 } },
-      { spec: { volumes: [{ name: 'v', emptyDir: { sizeLimit: '?' } }] } },
-    );
+    node.add('web', { ephemeral: 1 }, { limits: { 'ephemeral-storage': '?' } });
     await node.run(35_000);
     const reports = node.entries.filter(({ what }) => what === 'eviction.pass');
     expect(reports.map(({ message }) => message)).toEqual(['a pass of eviction failed']);
