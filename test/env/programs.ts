@@ -81,7 +81,6 @@ export const packages: Readonly<Record<string, PackageRow>> = {
     ],
   },
   procps: { need: 'unit', programs: ['pgrep', 'ps', 'sysctl'] },
-  xfsprogs: { need: 'unit', programs: ['mkfs.xfs', 'xfs_growfs'] },
 
   'busybox-static': { need: 'containerd', programs: ['busybox'] },
   containerd: { need: 'containerd', programs: ['containerd', 'ctr'] },
@@ -90,6 +89,7 @@ export const packages: Readonly<Record<string, PackageRow>> = {
   'python3-dbusmock': { need: 'containerd', programs: [] },
   runc: { need: 'containerd', programs: ['runc'] },
   systemd: { need: 'containerd', programs: ['systemd-inhibit'] },
+  xfsprogs: { need: 'containerd', programs: ['mkfs.xfs', 'xfs_growfs'] },
 
   'etcd-server': { need: 'cluster', programs: ['etcd'] },
 
