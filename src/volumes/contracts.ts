@@ -17,6 +17,8 @@ export type VolumeSpec =
       readonly persistentVolume: PersistentVolume;
       /** From the pod's reference to the claim. */
       readonly readOnly: boolean;
+      /** Whether it was one of an in-tree plugin, which a CSI driver serves now. */
+      readonly isMigrated?: true;
     };
 
 /** Whether containers get a volume as a directory or as a device. */

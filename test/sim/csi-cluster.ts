@@ -6,6 +6,7 @@ import type {
   PersistentVolumeClaimStatus,
   PersistentVolumeSpec,
   Pod,
+  VolumeSource,
 } from '../../src/kube/index.js';
 import { resources, SimulatedKubeApi } from '../../src/kube-client/index.js';
 import { Registry } from '../../src/metrics/index.js';
@@ -33,27 +34,28 @@ export class CsiCluster {
   readonly machine = new SimulatedMachine();
   readonly api = new SimulatedKubeApi({ clock: this.clock });
   readonly registry = new Registry();
-  readonly driver = new SimulatedCsiDriver({
-    clock: this.clock,
-    machine: this.machine,
-    rootDir,
-    name: 'd.test',
-  });
+  readonly driver: SimulatedCsiDriver;
   readonly entries: TimelineEntry[] = [];
   readonly drivers = new CsiDrivers();
   /** By UID. */
   readonly pods = new Map<string, Pod>();
   policy: DriverPolicy = { ...policyWithoutObject, exists: true, attachRequired: false };
   manager: VolumeManager;
-  #line = new CsiLine({ drivers: [this.driver] });
+  #line: CsiLine;
   readonly #metrics = { csi: createCsiMetrics(this.registry), volumes: createVolumeMetrics(this.registry) };
 
-  private constructor() {
+  readonly #claimed: { name: string; endpoint: string; versions: string[] };
+
+  private constructor(driver: string) {
+    const { clock, machine } = this;
+    this.driver = new SimulatedCsiDriver({ clock, machine, rootDir, name: driver });
+    this.#line = new CsiLine({ drivers: [this.driver] });
+    this.#claimed = { name: driver, endpoint: this.driver.endpoint, versions: ['1.0.0'] };
     this.manager = this.#newManager();
   }
 
-  static async start(): Promise<CsiCluster> {
-    const cluster = new CsiCluster();
+  static async start(driver = 'd.test'): Promise<CsiCluster> {
+    const cluster = new CsiCluster(driver);
     cluster.driver.capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'];
     const host = simulatedHost({ machine: cluster.machine });
     await host.files.mkdir(rootDir, { recursive: true });
@@ -62,8 +64,6 @@ export class CsiCluster {
     await cluster.register();
     return cluster;
   }
-
-  readonly #claimed = { name: this.driver.name, endpoint: this.driver.endpoint, versions: ['1.0.0'] };
 
   async register(): Promise<void> {
     const registration = new CsiRegistration(this.#client());
@@ -115,6 +115,7 @@ export class CsiCluster {
     annotations: Record<string, string> = {},
   ): Promise<void> {
     const accessModes = spec.accessModes ?? ['ReadWriteOnce'];
+    const isCsi = !Object.keys(spec).some((key) => key.endsWith('Store') || key.endsWith('Disk'));
     const claim = await this.api.create(resources.persistentVolumeClaims, {
       metadata: { name, namespace, annotations },
       spec: { accessModes, volumeName: `pv-${name}`, resources: { requests: { storage: '2Gi' } } },
@@ -126,7 +127,7 @@ export class CsiCluster {
         accessModes,
         capacity: { storage: '1Gi' },
         claimRef: { namespace, name, uid: claim.metadata.uid ?? '' },
-        csi: { driver: this.driver.name, volumeHandle: `vol-${name}` },
+        ...(isCsi ? { csi: { driver: this.driver.name, volumeHandle: `vol-${name}` } } : {}),
         ...spec,
       },
     });
@@ -181,12 +182,16 @@ export class CsiCluster {
   }
 
   pod(uid: string, claimName: string, { readOnly = false } = {}): Pod {
+    return this.podWith(uid, { persistentVolumeClaim: { claimName, readOnly } });
+  }
+
+  podWith(uid: string, source: VolumeSource): Pod {
     const pod: Pod = {
       metadata: { uid, name: `pod-${uid}`, namespace },
       spec: {
         nodeName: 'node-1',
         containers: [{ name: 'c', image: 'i', volumeMounts: [{ name: 'data', mountPath: '/v' }] }],
-        volumes: [{ name: 'data', persistentVolumeClaim: { claimName, readOnly } }],
+        volumes: [{ name: 'data', ...source }],
       },
     };
     this.pods.set(uid, pod);

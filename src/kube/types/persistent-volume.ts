@@ -2,6 +2,9 @@
 import type { ObjectMeta, ObjectReference, QuantityText, ResourceList, Timestamp } from './meta.js';
 import type { NodeSelectorTerm } from './pod.js';
 import type {
+  AzureDiskVolumeSource,
+  AzureFileVolumeSource,
+  CloudDiskVolumeSource,
   CSIVolumeSource,
   HostPathVolumeSource,
   NFSVolumeSource,
@@ -26,6 +29,11 @@ export interface CSIPersistentVolumeSource extends Omit<CSIVolumeSource, 'nodePu
   nodeExpandSecretRef?: SecretReference;
 }
 
+export interface AzureFilePersistentVolumeSource extends AzureFileVolumeSource {
+  /** Default: that of the claim. */
+  secretNamespace?: string;
+}
+
 export interface VolumeNodeAffinity {
   required?: { nodeSelectorTerms: NodeSelectorTerm[] };
 }
@@ -43,6 +51,13 @@ export interface PersistentVolumeSpec {
   nfs?: NFSVolumeSource;
   local?: LocalVolumeSource;
   csi?: CSIPersistentVolumeSource;
+  awsElasticBlockStore?: CloudDiskVolumeSource;
+  gcePersistentDisk?: CloudDiskVolumeSource;
+  azureDisk?: AzureDiskVolumeSource;
+  azureFile?: AzureFilePersistentVolumeSource;
+  cinder?: CloudDiskVolumeSource;
+  vsphereVolume?: CloudDiskVolumeSource;
+  portworxVolume?: CloudDiskVolumeSource;
 }
 
 export interface PersistentVolume {

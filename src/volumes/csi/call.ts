@@ -34,8 +34,16 @@ export function createCsiMetrics(registry: Registry) {
   };
 }
 
+export interface MeasuredCalls {
+  readonly clock: Clock;
+  readonly driver: string;
+  readonly metrics: CsiMetrics;
+  /** Whether they are for a volume that was one of an in-tree plugin. */
+  readonly isMigrated: boolean;
+}
+
 /** Measures every call. */
-export function measured(call: CallCsi, clock: Clock, driver: string, metrics: CsiMetrics): CallCsi {
+export function measured(call: CallCsi, { clock, driver, metrics, isMigrated }: MeasuredCalls): CallCsi {
   return async (endpoint, method, request, options) => {
     const startedMs = clock.monotonic();
     const count = (code: string): void =>
@@ -43,7 +51,7 @@ export function measured(call: CallCsi, clock: Clock, driver: string, metrics: C
         driver_name: driver,
         method_name: method.path,
         grpc_status_code: code,
-        migrated: 'false',
+        migrated: String(isMigrated),
       });
     try {
       const response = await call(endpoint, method, request, options);

@@ -1,7 +1,7 @@
 /** The node service of one CSI driver, with the deadline of a step and the checks before a call. */
 import type { Clock } from '../../async/index.js';
 import type { Init } from '../../grpc/index.js';
-import { VolumeFailure } from '../contracts.js';
+import { VolumeFailure, type VolumeSpec } from '../contracts.js';
 import { type CallCsi, type CsiMetrics, measured } from './call.js';
 import type { CsiDrivers } from './drivers.js';
 import {
@@ -44,17 +44,19 @@ export interface CsiClientOptions {
 export const notRegistered = (driver: string): string =>
   `driver name ${driver} not found in the list of registered CSI drivers`;
 
-/** Begins a step with a driver. Throws a transient failure if the driver is not registered. */
+/** Begins a step with a driver, for a volume if given. Throws a transient failure if the driver is not registered. */
 export function csiStep(
   { clock, drivers, call, metrics }: CsiClientOptions,
   driver: string,
   signal?: AbortSignal,
+  spec?: VolumeSpec,
 ): CsiNodeClient {
   const registered = drivers.get(driver);
   if (registered === undefined) throw new VolumeFailure('transient', notRegistered(driver));
   const { endpoint } = registered;
   const endMs = clock.monotonic() + csiStepMs;
-  const timed = measured(call, clock, driver, metrics);
+  const isMigrated = spec?.kind === 'persistent' && spec.isMigrated === true;
+  const timed = measured(call, { clock, driver, metrics, isMigrated });
   const options = () => ({
     timeoutMs: Math.max(1, endMs - clock.monotonic()),
     ...(signal === undefined ? {} : { signal }),

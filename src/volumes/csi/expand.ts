@@ -24,7 +24,7 @@ export async function expandOnNode(
   if (sizeBytes < 0n) return hindered('size can not be less than 0');
   let driver: CsiNodeClient;
   try {
-    driver = csiStep(client, volume.driver, signal);
+    driver = csiStep(client, volume.driver, signal, spec);
   } catch (error) {
     return { kind: 'failed', cause: 'unregistered', message: errorText(error) };
   }

@@ -1,6 +1,7 @@
 /** Decides what the Node and the CSINode say of a driver. */
 import { goQuote, type Node, type ObjectMeta } from '../../kube/index.js';
 import type { CsiNode } from '../../kube-client/index.js';
+import { migratedPluginNames } from '../migration/index.js';
 import type { NodeGetInfoResponse } from './gen/csi.js';
 
 /** What a driver says of this node, within bounds. */
@@ -97,16 +98,6 @@ function sortedJson(values: Readonly<Record<string, string>>): string {
   );
 }
 
-/** In-tree plugins whose volumes CSI drivers serve in their place. */
-const migratedPlugins = [
-  'kubernetes.io/aws-ebs',
-  'kubernetes.io/azure-disk',
-  'kubernetes.io/azure-file',
-  'kubernetes.io/cinder',
-  'kubernetes.io/gce-pd',
-  'kubernetes.io/portworx-volume',
-  'kubernetes.io/vsphere-volume',
-];
 const migratedAnnotation = 'storage.alpha.kubernetes.io/migrated-plugins';
 
 /** The owner of a CSINode. */
@@ -119,7 +110,7 @@ export function newCsiNode({ name, uid }: OwningNode): CsiNode {
   return {
     metadata: {
       name,
-      annotations: { [migratedAnnotation]: migratedPlugins.join(',') },
+      annotations: { [migratedAnnotation]: migratedPluginNames.join(',') },
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
     },
     spec: { drivers: [] },
@@ -136,11 +127,11 @@ export function foreignOwner({ metadata }: CsiNode, { uid }: OwningNode): string
 export function withMigratedPlugins(csiNode: CsiNode): CsiNode | undefined {
   const { annotations } = csiNode.metadata;
   const known = new Set((annotations?.[migratedAnnotation] ?? '').split(',').filter((name) => name !== ''));
-  if (known.size === migratedPlugins.length && migratedPlugins.every((name) => known.has(name)))
+  if (known.size === migratedPluginNames.length && migratedPluginNames.every((name) => known.has(name)))
     return undefined;
   const metadata = {
     ...csiNode.metadata,
-    annotations: { ...annotations, [migratedAnnotation]: migratedPlugins.join(',') },
+    annotations: { ...annotations, [migratedAnnotation]: migratedPluginNames.join(',') },
   };
   return { ...csiNode, metadata };
 }

@@ -8,6 +8,7 @@ import {
   VolumeFailure,
   type VolumePlugin,
   type VolumeRemains,
+  type VolumeSpec,
 } from '../contracts.js';
 import { innerNameOf } from '../plugins/inner-name.js';
 import { podVolumeDirectory } from '../plugins/volume-paths.js';
@@ -66,7 +67,7 @@ export interface CsiVolumesOptions {
 export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
   const { host, rootDir, policies } = options;
   const volumeDirectory = ({ podUid, innerName }: VolumeRemains): string =>
-    podVolumeDirectory(rootDir, podUid, csiPluginName, innerName.replaceAll('/', '~'));
+    podVolumeDirectory(rootDir, podUid, csiPluginName, innerName);
   return {
     name: csiPluginName,
     ownsDirectory: true,
@@ -74,28 +75,28 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
     refreshes: (spec) => policies.get(csiVolumeOf(spec, '').driver)?.requiresRepublish === true,
     accepts: (spec) =>
       spec.kind === 'inline' ? spec.volume.csi !== undefined : spec.persistentVolume.spec.csi !== undefined,
-    innerName: innerNameOf,
+    innerName: directoryName,
     driverOf: (spec) => csiVolumeOf(spec, '').driver,
     traits: (spec) => ({ managed: !isReadOnly(spec), readOnly: isReadOnly(spec), relabel: true }),
     hostPath: (spec, podUid) =>
-      join(volumeDirectory({ podUid, innerName: innerNameOf(spec) }), publishedMount),
+      join(volumeDirectory({ podUid, innerName: directoryName(spec) }), publishedMount),
     setUp: (request) => {
       const { pod, spec } = request;
       const podUid = pod.metadata.uid;
       const volume = checked(csiVolumeOf(spec, podUid));
-      const directory = volumeDirectory({ podUid, innerName: innerNameOf(spec) });
+      const directory = volumeDirectory({ podUid, innerName: directoryName(spec) });
       return publishVolume({ ...options, host: apart(host, volume), volume, directory }, request);
     },
     tearDown: async (remains) => unpublishVolume(options, volumeDirectory(remains)),
     measure: (spec, podUid, signal) => {
-      const directory = volumeDirectory({ podUid, innerName: innerNameOf(spec) });
+      const directory = volumeDirectory({ podUid, innerName: directoryName(spec) });
       const volume = csiVolumeOf(spec, podUid);
       return measureVolume(options.client, volume, join(directory, publishedMount), signal);
     },
     expand: async (request) => {
       const { spec, podUid } = request;
       const volume = checked(csiVolumeOf(spec, podUid));
-      const directory = volumeDirectory({ podUid, innerName: innerNameOf(spec) });
+      const directory = volumeDirectory({ podUid, innerName: directoryName(spec) });
       return expandOnNode({ ...options, volume, path: join(directory, publishedMount) }, request);
     },
     async identify(remains) {
@@ -122,6 +123,11 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
       isLimitReached: (spec, signal) => isLimitReached(options, csiVolumeOf(spec, ''), signal),
     },
   };
+}
+
+/** The name of a migrated volume may be a path. */
+function directoryName(spec: VolumeSpec): string {
+  return innerNameOf(spec).replaceAll('/', '~');
 }
 
 /** A driver's file system may hang; then only this volume waits. */

@@ -43,7 +43,7 @@ export async function publishVolume(options: PublishOptions, request: SetUpReque
   const { pod, spec, isRemount, signal } = request;
   const mode = lifecycleModeOf(spec);
   const driver = within('mounter.SetUpAt failed to get CSI client', () =>
-    csiStep(client, volume.driver, signal),
+    csiStep(client, volume.driver, signal, spec),
   );
   const policy = policyOf(options, volume.driver);
   const refusal = lifecycleProblem(volume.driver, mode, policy);

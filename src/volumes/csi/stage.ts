@@ -44,7 +44,7 @@ export async function stageVolume(
   const { host, rootDir, client, volume } = options;
   const directory = stagingDirectory(rootDir, volume);
   const target = join(directory, stagedMount);
-  const driver = stepWith(client, volume.driver, signal);
+  const driver = stepWith(client, volume.driver, signal, spec);
   const capabilities = await driver.capabilities().catch((error: unknown) => {
     throw callFailure(error);
   });
@@ -84,9 +84,14 @@ export async function stageVolume(
   }
 }
 
-function stepWith(client: CsiClientOptions, driver: string, signal: AbortSignal): CsiNodeClient {
+function stepWith(
+  client: CsiClientOptions,
+  driver: string,
+  signal: AbortSignal,
+  spec: VolumeSpec,
+): CsiNodeClient {
   try {
-    return csiStep(client, driver, signal);
+    return csiStep(client, driver, signal, spec);
   } catch (error) {
     throw prefixed(`${prefix}attacher.MountDevice failed to create newCsiDriverClient: `, error);
   }

@@ -2,6 +2,7 @@
 import { goQuote, type Pod, podContainers, type Volume } from '../../kube/index.js';
 import { type ResolvedClaim, type VolumePlugin, type VolumeSpec, volumeModeOf } from '../contracts.js';
 import { storageBytes } from '../expansion/index.js';
+import { migratedSpec } from '../migration/index.js';
 import {
   type ActualState,
   type DesiredState,
@@ -69,7 +70,7 @@ export function wantedMount(
   claim: ResolvedClaim | undefined,
   plugins: readonly VolumePlugin[],
 ): WantedMount {
-  const spec = volumeSpec(volume, claim);
+  const spec = migratedSpec(volumeSpec(volume, claim), pod);
   checkMode(volume.name, spec, volumeUses(pod));
   const plugin = selectPlugin(plugins, spec);
   const podUid = pod.metadata.uid;

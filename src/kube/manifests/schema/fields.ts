@@ -113,6 +113,7 @@ export interface ManifestTypes {
   SecretReference: kube.SecretReference;
   ObjectReference: kube.ObjectReference;
   PersistentVolumeClaim: kube.PersistentVolumeClaim;
+  AzureFilePersistentVolumeSource: kube.AzureFilePersistentVolumeSource;
   PersistentVolumeClaimStatus: kube.PersistentVolumeClaimStatus;
   PersistentVolumeClaimCondition: kube.PersistentVolumeClaimCondition;
 }

@@ -39,6 +39,19 @@ export const objectTables = {
     nfs: 'NFSVolumeSource',
     local: 'LocalVolumeSource',
     csi: 'CSIPersistentVolumeSource',
+    awsElasticBlockStore: 'CloudDiskVolumeSource',
+    gcePersistentDisk: 'CloudDiskVolumeSource',
+    azureDisk: 'AzureDiskVolumeSource',
+    azureFile: 'AzureFilePersistentVolumeSource',
+    cinder: 'CloudDiskVolumeSource',
+    vsphereVolume: 'CloudDiskVolumeSource',
+    portworxVolume: 'CloudDiskVolumeSource',
+  },
+  AzureFilePersistentVolumeSource: {
+    secretName: 'string!',
+    secretNamespace: 'string',
+    shareName: 'string!',
+    readOnly: 'bool',
   },
   VolumeNodeAffinity: { required: 'NodeSelector' },
   LocalVolumeSource: { path: 'string!', fsType: 'string' },
@@ -93,6 +106,7 @@ export const objectTables = {
   | 'VolumeNodeAffinity'
   | 'LocalVolumeSource'
   | 'CSIPersistentVolumeSource'
+  | 'AzureFilePersistentVolumeSource'
   | 'SecretReference'
   | 'ObjectReference'
   | 'PersistentVolumeClaim'
