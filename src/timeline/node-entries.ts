@@ -119,6 +119,10 @@ export interface NodeEntries {
 
   /** The memory manager's file could not be used; blocks of so many pods were kept or given back. */
   'memory.recover': { problem: string; kept: number; givenBack: number };
+  /** A running container was bound to other NUMA nodes, or could not be. */
+  'memory.update': { containerId: string; mems: string };
+  /** Containers were not set free from NUMA nodes. */
+  'memory.reconcile': NoData;
 
   /** The runtime measures pods as a whole, or does not. */
   'stats.pods': NoData;

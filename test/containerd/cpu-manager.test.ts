@@ -126,9 +126,11 @@ it('a policy that changes needs no hand: the old file is set aside, and containe
   expect(node.log).toContain(
     'configured policy \\"none\\" differs from state checkpoint policy \\"static\\"',
   );
-  expect(state()).toEqual({ policyName: 'none', defaultCpuSet: '' });
   for (const name of ['bound', 'shared'])
     await eventually(`${name} is free`, async () => (await cpusOf(name)) === String(online));
+  // The file says that nobody is bound, so it is written when that is true.
+  await eventually('it is written', async () => existsSync(statePath()));
+  expect(state()).toEqual({ policyName: 'none', defaultCpuSet: '' });
   expect(await node.running('bound')).toEqual(running);
 });
 

@@ -288,6 +288,73 @@ describe('cpuManagerPolicy none after static', () => {
   });
 });
 
+describe('policies none after static', () => {
+  const free = { cpuManagerPolicy: 'none', memoryManagerPolicy: 'None', reservedMemory: [] };
+  /** Two pods bound by an agent that is gone. */
+  const boundPods = async (): Promise<
+    Pick<VolumeNodeOptions, 'files' | 'machine'> & { machine: Machine }
+  > => {
+    const { node, files, machine, crash } = await start();
+    for (const name of ['a', 'b']) {
+      node.put(asking(name, '3', '2Gi'));
+      await node.untilReady(name);
+    }
+    await crash();
+    return { files, machine };
+  };
+  const wanted = { 'a/app': '0-7/0-1', 'b/app': '0-7/0-1' };
+  /** The first agent without the policies, which dies before a change of files, or with a call of the runtime. */
+  const story = async (
+    world: Awaited<ReturnType<typeof boundPods>>,
+    { change, ...more }: Partial<NodeOptions> & { change?: number } = {},
+  ) => {
+    const { node, host, crash } = await start({ ...world, ...more, kubelet: { config: free } });
+    const at = change ?? Number.POSITIVE_INFINITY;
+    host.inject({ at, when: 'before', effect: { kind: 'run', action: () => node.line.cut() } });
+    host.inject({ at, when: 'before', effect: { kind: 'die' } });
+    for (const name of ['a', 'b']) node.put(asking(name, '3', '2Gi'));
+    await node.advance(20_000);
+    await crash();
+    return { changes: host.calls.at(-1)?.number ?? 0, calls: node.line.calls };
+  };
+  const goesOn = async (world: Awaited<ReturnType<typeof boundPods>>): Promise<void> => {
+    await story(world);
+    expect(await bound(world.machine)).toEqual(wanted);
+    // All of it is done, so that the next agent has nothing to do.
+    const { calls } = await story(world);
+    expect(calls.filter(({ method }) => method === 'updateContainerResources')).toEqual([]);
+  };
+
+  it('let containers use all CPUs and all NUMA nodes, once', async () => {
+    await goesOn(await boundPods());
+  });
+
+  it('let them also if the agent dies before any change of a file', async () => {
+    const { changes } = await story(await boundPods());
+    expect(changes).toBeGreaterThan(4);
+    for (let change = 1; change <= changes; change++) {
+      const world = await boundPods();
+      await story(world, { change });
+      await goesOn(world);
+      await endNodes();
+    }
+  }, 120_000);
+
+  it('let them also if the agent dies with a call of the runtime', async () => {
+    const { calls } = await story(await boundPods());
+    const cuts = calls.flatMap(({ method }, n) => (method === 'updateContainerResources' ? [n + 1] : []));
+    expect(cuts).toHaveLength(4);
+    for (const call of cuts) {
+      for (const withEffect of [false, true]) {
+        const world = await boundPods();
+        await story(world, { cut: { call, withEffect } });
+        await goesOn(world);
+        await endNodes();
+      }
+    }
+  }, 120_000);
+});
+
 describe('a setting that no start can be made with', () => {
   it.each([
     [

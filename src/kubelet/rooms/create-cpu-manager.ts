@@ -3,7 +3,6 @@ import type { TaskGroup } from '../../async/index.js';
 import { type CriRuntime, newestContainer, type ObservedPodStatus } from '../../cri/index.js';
 import { CpuSet, type Pod, quantityMillis } from '../../kube/index.js';
 import {
-  type BoundToCpus,
   CpuManager,
   CpuManagerConfigError,
   CpuReconciler,
@@ -15,7 +14,6 @@ import {
   readStaticPolicyOptions,
   refuseOptions,
   type StaticPolicy,
-  unbindContainers,
 } from '../../resources/cpu-manager/index.js';
 import type { MachineTopology } from '../../resources/machine-topology/index.js';
 import {
@@ -25,7 +23,8 @@ import {
 } from '../../resources/topology-manager/index.js';
 import type { ContainerPlacement } from '../../runtime-manager/index.js';
 import type { KubeletSettings } from '../settings.js';
-import { listRunning } from './running-containers.js';
+import { boundSet, listBound, listRunning } from './running-containers.js';
+import { unbindContainers } from './unbind-containers.js';
 
 export interface NodeCpus {
   /** Also the provider of hints. */
@@ -102,19 +101,22 @@ export async function createCpuManager(
     manager,
     placement: policy === undefined ? undefined : placementOf(manager, reconciler),
     async start(tasks) {
-      const { isRecovered } = await manager.start(() => runningCpus(cri));
+      const { awaitsUnbinding } = await manager.start(() => runningCpus(cri));
       if (policy !== undefined) tasks.start('the CPUs of containers', (signal) => reconciler.run(signal));
-      else if (isRecovered) {
+      if (!awaitsUnbinding) return;
+      tasks.start('the CPUs of containers', async (signal) => {
         const options = {
           clock,
           timeline,
+          kind: 'CPUs',
           periodMs: config.cpuManagerReconcilePeriod,
-          onlineCpus: async () => CpuSet.of((await ports.topology()).cpus.map(({ id }) => id)),
-          running: () => boundContainers(cri),
+          all: async () => String(CpuSet.of((await ports.topology()).cpus.map(({ id }) => id))),
+          running: () => listBound(cri, ({ cpusetCpus }) => cpusetCpus),
           update,
-        };
-        tasks.start('the CPUs of containers', (signal) => unbindContainers(options, signal));
-      }
+        } as const;
+        await unbindContainers(options, signal);
+        manager.unbound();
+      });
     },
     stop: () => manager.stop(),
   };
@@ -179,27 +181,6 @@ async function runningCpus(
   return running.map(({ podUid, name, resources }) => ({
     podUid,
     container: name,
-    cpus: boundCpus(resources?.cpusetCpus),
+    cpus: boundSet(resources?.cpusetCpus),
   }));
-}
-
-async function boundContainers(
-  cri: Pick<CriRuntime, 'listContainers' | 'containerStatus'>,
-): Promise<readonly BoundToCpus[]> {
-  const running = await listRunning(cri);
-  return running.map(({ id, podUid, podName, podNamespace, name, resources }) => ({
-    containerId: id,
-    pod: { uid: podUid, name: podName, namespace: podNamespace },
-    name,
-    cpus: resources && (resources.cpusetCpus ?? ''),
-  }));
-}
-
-function boundCpus(text = ''): CpuSet | undefined {
-  try {
-    return text === '' ? undefined : CpuSet.parse(text);
-  } catch {
-    // A runtime that tells nonsense is not believed.
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 /** Builds the memory manager: gives it the configuration, the machine, the pods and the runtime. */
+import type { TaskGroup } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import { CpuSet } from '../../kube/index.js';
 import { nodeReservation } from '../../node/index.js';
@@ -15,19 +16,23 @@ import {
 import { createPodLevelMetrics, mostNumaNodes } from '../../resources/topology-manager/index.js';
 import type { ContainerPlacement } from '../../runtime-manager/index.js';
 import type { KubeletSettings } from '../settings.js';
-import { listRunning } from './running-containers.js';
+import { boundSet, listBound, listRunning } from './running-containers.js';
+import { unbindContainers } from './unbind-containers.js';
 
 export interface NodeMemoryManager {
   /** Also the provider of hints. */
   readonly manager: MemoryManager;
   /** Absent where all containers may use all memory. */
   readonly placement: ContainerPlacement | undefined;
+  /** Reads what was given out before, and sets containers free that nobody binds any more. */
+  start(tasks: TaskGroup): Promise<void>;
 }
 
 type MemoryManagerSettings = Pick<
   KubeletSettings,
   | 'config'
   | 'gates'
+  | 'clock'
   | 'timeline'
   | 'registry'
   | 'nodeName'
@@ -45,7 +50,7 @@ export async function createMemoryManager(
   /** Read only where a policy needs it. */
   topology: () => Promise<MachineTopology>,
 ): Promise<NodeMemoryManager> {
-  const { gates, timeline, registry, nodeName, rootDir, durable, podDirectories, cri } = settings;
+  const { gates, clock, timeline, registry, nodeName, rootDir, durable, podDirectories, cri } = settings;
   const policy = await memoryPolicy(settings, topology);
   const manager = new MemoryManager({
     policy,
@@ -60,8 +65,28 @@ export async function createMemoryManager(
   return {
     manager,
     placement: policy.name === 'None' ? undefined : placementOf(manager),
+    async start(tasks) {
+      const { awaitsUnbinding } = await manager.start();
+      if (!awaitsUnbinding) return;
+      tasks.start('the memory of containers', async (signal) => {
+        const options = {
+          clock,
+          timeline,
+          kind: 'NUMA nodes',
+          periodMs: unbindPeriodMs,
+          all: async () => String(CpuSet.of((await topology()).numaNodes.map(({ id }) => id))),
+          running: () => listBound(cri, ({ cpusetMems }) => cpusetMems),
+          update: async (containerId: string, cpusetMems: string) =>
+            void (await cri.updateContainerResources({ containerId, linux: { cpusetMems } })),
+        } as const;
+        await unbindContainers(options, signal);
+        manager.unbound();
+      });
+    },
   };
 }
+
+const unbindPeriodMs = 10_000;
 
 async function memoryPolicy(
   { config, host, eviction }: Pick<MemoryManagerSettings, 'config' | 'host' | 'eviction'>,
@@ -101,20 +126,8 @@ async function boundContainers(
   cri: Pick<CriRuntime, 'listContainers' | 'containerStatus'>,
 ): Promise<readonly BoundContainer[]> {
   const running = await listRunning(cri);
-  return running.map(({ podUid, name, resources }) => ({
-    podUid,
-    name,
-    mems: nodesOf(resources?.cpusetMems),
-  }));
-}
-
-/** The kernel writes sets of nodes like sets of CPUs. */
-function nodesOf(text = ''): readonly number[] | undefined {
-  if (text === '') return undefined;
-  try {
-    return [...CpuSet.parse(text)];
-  } catch {
-    // A runtime that tells nonsense is not believed.
-    return undefined;
-  }
+  return running.map(({ podUid, name, resources }) => {
+    const nodes = boundSet(resources?.cpusetMems);
+    return { podUid, name, mems: nodes && [...nodes] };
+  });
 }

@@ -97,7 +97,7 @@ export async function createResourceManagers(
       // Called again after a failure, it goes on with who has failed.
       if (!areCpusStarted) await cpus.start(tasks).catch(failedStart('cpu'));
       areCpusStarted = true;
-      await memory.manager.start().catch(failedStart('memory'));
+      await memory.start(tasks).catch(failedStart('memory'));
     },
     async stop() {
       await Promise.all([cpus.stop(), memory.manager.stop()]);

@@ -1,5 +1,7 @@
 /** Lists what runs, with the resources that the runtime tells of: the resource managers ask for it when a file of theirs is lost. */
 import { ContainerState, type CriRuntime, criLabels, type LinuxContainerResources } from '../../cri/index.js';
+import { CpuSet } from '../../kube/index.js';
+import type { BoundPlace } from './unbind-containers.js';
 
 export interface RunningContainer {
   readonly id: string;
@@ -36,4 +38,27 @@ export async function listRunning(
     });
   }
   return running;
+}
+
+/** What runs, as those see it who set containers free. */
+export async function listBound(
+  cri: Pick<CriRuntime, 'listContainers' | 'containerStatus'>,
+  boundOf: (resources: LinuxContainerResources) => string | undefined,
+): Promise<readonly BoundPlace[]> {
+  const running = await listRunning(cri);
+  return running.map(({ id, podUid, podName, podNamespace, name, resources }) => ({
+    containerId: id,
+    pod: { uid: podUid, name: podName, namespace: podNamespace },
+    name,
+    bound: resources && (boundOf(resources) ?? ''),
+  }));
+}
+
+/** The kernel writes sets of NUMA nodes like sets of CPUs. Undefined where the runtime tells nothing, or nonsense. */
+export function boundSet(text = ''): CpuSet | undefined {
+  try {
+    return text === '' ? undefined : CpuSet.parse(text);
+  } catch {
+    return undefined;
+  }
 }

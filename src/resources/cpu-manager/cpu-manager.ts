@@ -74,20 +74,27 @@ export class CpuManager implements HintProvider {
     this.#recorder = new CpuManagerRecorder(options);
   }
 
-  /** Must be done before any pod is admitted. Tells whether an earlier state could not be used. */
-  async start(running: () => Promise<readonly RunningCpus[]>): Promise<Pick<StartedCpuState, 'isRecovered'>> {
+  /** Must be done before any pod is admitted. Tells whether containers are to be set free before `unbound` is called. */
+  async start(
+    running: () => Promise<readonly RunningCpus[]>,
+  ): Promise<Pick<StartedCpuState, 'awaitsUnbinding'>> {
     const { policy, file } = this.#options;
-    let isRecovered = false;
+    let awaitsUnbinding = false;
     if (file === undefined) {
       if (policy !== undefined) this.#state = { ...emptyCpuState, defaultCpuSet: freshDefault(policy) };
     } else {
       const started = await file.start(running);
       this.#state = started.state;
-      isRecovered = started.isRecovered;
-      if (isRecovered) this.#unproven = new Set(keysOf(this.#state));
+      awaitsUnbinding = started.awaitsUnbinding;
+      if (started.isRecovered) this.#unproven = new Set(keysOf(this.#state));
     }
     this.#recorder.started(this.#state);
-    return { isRecovered };
+    return { awaitsUnbinding };
+  }
+
+  /** No container is bound to CPUs any more. */
+  unbound(): void {
+    this.#options.file?.write(this.#state);
   }
 
   /** Resolves when everything given out is on disk. Rejects if it cannot be written. */

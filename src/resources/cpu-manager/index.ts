@@ -13,4 +13,3 @@ export { CpuReconciler, type CpuReconcilerOptions } from './reconcile-cpus.js';
 export type { RunningCpus } from './start-state.js';
 export { CpuStateFile } from './state-file.js';
 export { type CpuReservation, createStaticPolicy, type StaticPolicy } from './static-policy.js';
-export { type BoundToCpus, unbindContainers } from './unbind-containers.js';

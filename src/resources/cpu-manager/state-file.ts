@@ -22,6 +22,11 @@ export interface StartedCpuState {
   readonly state: CpuState;
   /** Whether the state was made anew from what runs; then nobody knows yet what the pods ask for. */
   readonly isRecovered: boolean;
+  /**
+   * Whether there is no file of policy `none` yet. It says that no container is bound to CPUs, so it is written only when
+   * that is true: an agent that is killed before sets containers free at its next start.
+   */
+  readonly awaitsUnbinding: boolean;
 }
 
 export class CpuStateFile {
@@ -52,12 +57,17 @@ export class CpuStateFile {
       case 'found':
         this.#state = isFresh(found.value) ? this.#fresh() : found.value;
         if (this.#text() !== written) this.#file.changed();
-        return { state: this.#state, isRecovered: false };
+        return { state: this.#state, isRecovered: false, awaitsUnbinding: false };
       case 'missing':
-        return { state: this.write(this.#fresh()), isRecovered: false };
+        return { ...this.#begin(this.#fresh()), isRecovered: false };
       case 'set aside':
-        return { state: this.write(await this.#recover(found, old, running)), isRecovered: true };
+        return { ...this.#begin(await this.#recover(found, old, running)), isRecovered: true };
     }
+  }
+
+  #begin(state: CpuState): Pick<StartedCpuState, 'state' | 'awaitsUnbinding'> {
+    const awaitsUnbinding = this.#options.policy === undefined;
+    return { state: awaitsUnbinding ? state : this.write(state), awaitsUnbinding };
   }
 
   /** What was written before is replaced as a whole, soon; `written` tells when. */

@@ -91,7 +91,9 @@ export async function testCpuNode(given: TestCpuNodeOptions) {
     podLevelMetrics: podLevel ? createPodLevelMetrics(registry) : undefined,
     onPoolChanged: () => poolChanges++,
   });
-  await manager.start(async () => given.running ?? []);
+  const { awaitsUnbinding } = await manager.start(async () => given.running ?? []);
+  // Nothing runs here that could be bound.
+  if (awaitsUnbinding) manager.unbound();
   return {
     manager,
     host,

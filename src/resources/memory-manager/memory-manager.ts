@@ -89,10 +89,14 @@ export class MemoryManager implements HintProvider {
     this.#file = new DurableState(store, join(rootDir, memoryStateFile), () => this.checkpointText());
   }
 
-  /** Never refuses a file: what does not fit is given back, and told. Rejects if the disk cannot be read just now. */
-  async start(): Promise<void> {
-    const { checkpoint } = this.#options;
-    if (checkpoint === undefined) return;
+  /**
+   * Never refuses a file: what does not fit is given back, and told. Rejects if the disk cannot be read just now. Tells
+   * whether containers are to be set free before `unbound` is called: a file of policy `None` says that no container is
+   * bound, so it is written only when that is true.
+   */
+  async start(): Promise<{ readonly awaitsUnbinding: boolean }> {
+    const { checkpoint, policy } = this.#options;
+    if (checkpoint === undefined) return { awaitsUnbinding: false };
     const restored = await restoreMemoryState({
       ...this.#options,
       policyName: this.#options.policy.name,
@@ -104,9 +108,16 @@ export class MemoryManager implements HintProvider {
     this.#bound = restored.bound;
     this.#assignments = restored.assignments;
     this.#machine = this.#machineFor(restored.assignments);
-    if (restored.isOnDisk) return;
+    if (restored.isOnDisk) return { awaitsUnbinding: false };
+    if (policy.name === 'None') return { awaitsUnbinding: true };
     this.#file?.changed();
     await this.written();
+    return { awaitsUnbinding: false };
+  }
+
+  /** No container is bound to NUMA nodes any more. */
+  unbound(): void {
+    this.#file?.changed();
   }
 
   /**

@@ -58,7 +58,10 @@ export async function startMemory(options: TestMemoryOptions) {
     metrics,
     containers: async () => containers,
   });
-  await memory.start();
+  const { awaitsUnbinding } = await memory.start();
+  // Nothing runs here that could be bound.
+  if (awaitsUnbinding) memory.unbound();
+  await memory.written();
   const manager = new TopologyManager({
     clock,
     policy: topology && createAligningPolicy({ policy: topology, options: {}, machine }),

@@ -1,9 +1,8 @@
 /** Which containers are set free when nobody has CPUs of its own any more, and what happens if one cannot be. */
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
-import { CpuSet } from '../../kube/index.js';
 import { Timeline } from '../../timeline/index.js';
-import { type BoundToCpus, isHeldBack, unbindContainers } from './unbind-containers.js';
+import { type BoundPlace, isHeldBack, unbindContainers } from './unbind-containers.js';
 
 it.each<[rule: string, cpus: string | undefined, expected: boolean]>([
   ['bound to some CPUs', '1,5', true],
@@ -23,11 +22,11 @@ describe('unbindContainers', () => {
     const calls: string[] = [];
     const stopping = new AbortController();
     const running = cpus.map(
-      (bound, index): BoundToCpus => ({
+      (bound, index): BoundPlace => ({
         containerId: `id${index}`,
         pod: { uid: 'p', name: 'web', namespace: 'default' },
         name: `c${index}`,
-        cpus: bound,
+        bound,
       }),
     );
     const lists: number[] = [];
@@ -36,7 +35,8 @@ describe('unbindContainers', () => {
         clock,
         timeline,
         periodMs: 10_000,
-        onlineCpus: async () => CpuSet.parse('0-7'),
+        all: async () => '0-7',
+        kind: 'CPUs',
         running: async () => {
           lists.push(clock.monotonic());
           return running;
