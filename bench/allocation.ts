@@ -88,7 +88,7 @@ async function admitAll(policyOptions: Readonly<Record<string, string>>): Promis
       policy,
       podLevel: false,
     }),
-    pods: { allSourcesReady: () => true, activePod: (uid) => active.get(uid) },
+    pods: { allSourcesReady: () => true, activePod: (uid) => active.get(uid), mayRun: () => false },
     timeline,
     metrics: createCpuManagerMetrics(),
     alignment: createAlignmentMetrics(),

@@ -257,6 +257,33 @@ describe('a file that other kubelets would not start with', () => {
   });
 });
 
+describe('a pod deleted by force', () => {
+  const slow = (name: string): Pod =>
+    apiPod(name, { containers: [containerOf('app', '3', '2Gi')], sim: { 'stop-delay': '1s' } });
+
+  it('holds its CPUs and memory while its containers stop, and the next pod waits for them', async () => {
+    const { node, machine } = await start({ nodes: 1 });
+    node.put(slow('a'));
+    await node.untilReady('a');
+    node.set([asking('b', '3', '2Gi')]);
+    await node.until('a is told to stop', () => node.recorded('pod.terminating', 'a').length > 0);
+    await node.advance(500);
+    expect(await bound(machine)).toEqual({ 'a/app': '1-3/0' });
+    expect(node.status('b')?.phase).toBe('Pending');
+    await node.untilReady('b');
+    expect(await bound(machine)).toEqual({ 'b/app': '1-3/0' });
+  });
+
+  it('is not waited for where there is room beside it', async () => {
+    const { node, machine } = await start();
+    node.put(slow('a'));
+    await node.untilReady('a');
+    node.set([asking('b', '3', '2Gi')]);
+    await node.untilReady('b');
+    expect(await bound(machine)).toEqual({ 'a/app': '1-3/0', 'b/app': '4-6/1' });
+  });
+});
+
 describe('cpuManagerPolicy none after static', () => {
   it('lets containers that run use all CPUs, once', async () => {
     const first = await start();

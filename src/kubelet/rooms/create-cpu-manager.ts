@@ -77,7 +77,7 @@ export async function createCpuManager(
     file: settings.podDirectories
       ? new CpuStateFile({ rootDir, store: durable, timeline, nodeName, policy, podLevel })
       : undefined,
-    pods: ports,
+    pods: { ...ports, mayRun: (uid) => mayRun(ports.peek(uid)) },
     timeline,
     metrics: registry.once(createCpuManagerMetrics),
     alignment,
@@ -159,6 +159,11 @@ function placementOf(manager: CpuManager, reconciler: CpuReconciler): ContainerP
     created: (_pod, _container, containerId, { cpus = '' }) => reconciler.created(containerId, cpus),
     stopped: (containerId) => reconciler.stopped(containerId),
   };
+}
+
+/** A pod that cannot be seen may run. */
+export function mayRun(seen: ReturnType<CpuManagerPorts['peek']>): boolean {
+  return !('status' in seen) || seen.status.containers.some(({ state }) => state === 'running');
 }
 
 function runningContainers(

@@ -1,5 +1,5 @@
 /** Builds the managers of CPUs, memory and NUMA nodes, and brings them together: at admission, around containers, at the start. */
-import { errorText } from '../../async/index.js';
+import { errorText, sleep } from '../../async/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import { readMachineTopology } from '../../resources/machine-topology/index.js';
 import {
@@ -15,7 +15,7 @@ import type { ResourceHoldings } from '../describe-node/contracts.js';
 import { cpuHoldings, memoryHoldings } from '../describe-node/holdings.js';
 import type { KubeletSettings } from '../settings.js';
 import type { StartManager } from '../start-up/managers.js';
-import { type CpuManagerPorts, createCpuManager } from './create-cpu-manager.js';
+import { type CpuManagerPorts, createCpuManager, mayRun } from './create-cpu-manager.js';
 import { createMemoryManager } from './create-memory-manager.js';
 
 export interface ResourceManagers {
@@ -62,15 +62,29 @@ export async function createResourceManagers(
     ...(memory.placement === undefined ? [] : [memory.placement]),
     ...(policy === undefined ? [] : [hintPlacement(manager)]),
   ];
+  const isStopping = (uid: string): boolean => ports.activePod(uid) === undefined && mayRun(ports.peek(uid));
+  const forgetOthers = (pod: Pod): void => {
+    if (!ports.allSourcesReady()) return;
+    const active = [...ports.activePods(), pod];
+    const uids = new Set(active.map(({ metadata }) => metadata.uid));
+    memory.manager.keepOnly(active, isStopping);
+    manager.hints.keepOnly((uid) => uids.has(uid));
+  };
+  /** Whether a pod that is no longer there holds something until its containers have stopped. */
+  const isHeld = (pod: Pod): boolean =>
+    [...cpus.manager.state.entries.keys(), ...memory.manager.assignments.entries.keys()].some(
+      (uid) => uid !== pod.metadata.uid && isStopping(uid),
+    );
   const allocate: AdmissionHandler['admit'] = async ({ pod, operation }) => {
-    if (ports.allSourcesReady()) {
-      const active = [...ports.activePods(), pod];
-      const uids = new Set(active.map(({ metadata }) => metadata.uid));
-      memory.manager.keepOnly(active);
-      manager.hints.keepOnly((uid) => uids.has(uid));
-    }
+    forgetOthers(pod);
     try {
-      const refusal = await manager.admit(pod, operation, stopping.signal);
+      let refusal = await manager.admit(pod, operation, stopping.signal);
+      if (refusal !== undefined && operation === 'add' && isHeld(pod)) {
+        const untilMs = clock.monotonic() + stoppingPatienceMs;
+        while (isHeld(pod) && clock.monotonic() < untilMs) await sleep(clock, lookMs, stopping.signal);
+        forgetOthers(pod);
+        refusal = await manager.admit(pod, operation, stopping.signal);
+      }
       return refusal === undefined ? admitted : { admit: false, ...refusal };
     } finally {
       // What a refused pod holds goes back when it is seen to be gone.
@@ -104,6 +118,10 @@ export async function createResourceManagers(
     },
   };
 }
+
+/** A pod deleted by force is killed within two seconds or so; whoever comes in its place waits for that. */
+const stoppingPatienceMs = 5_000;
+const lookMs = 50;
 
 /** The hint of a container is kept while an instance of it is there. */
 function hintPlacement({ hints }: TopologyManager): ContainerPlacement {

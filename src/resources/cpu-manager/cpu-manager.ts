@@ -40,6 +40,8 @@ export interface CpuManagerPods {
   readonly allSourcesReady: () => boolean;
   /** The pod if it is active: configured, and not known to have ended. */
   readonly activePod: (uid: string) => Pod | undefined;
+  /** Whether containers of the pod may run. Those of a pod that was deleted by force run on until they are stopped. */
+  readonly mayRun: (uid: string) => boolean;
 }
 
 export interface CpuManagerOptions {
@@ -213,6 +215,7 @@ export class CpuManager implements HintProvider {
     if (policy === undefined || !pods.allSourcesReady()) return;
     for (const [uid, containers] of this.#state.entries) {
       const pod = this.#pending?.metadata.uid === uid ? this.#pending : pods.activePod(uid);
+      if (pod === undefined && pods.mayRun(uid)) continue;
       const names = new Map(pod === undefined ? [] : startedContainers(pod).map((one) => [one.name, one]));
       for (const [name, cpus] of containers) {
         const container = names.get(name);

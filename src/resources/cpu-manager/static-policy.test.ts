@@ -135,6 +135,19 @@ describe('allocation', () => {
 });
 
 describe('stale state', () => {
+  it('CPUs of a pod that is gone stay its own while its containers run', async () => {
+    const node = await testCpuNode({ machine: ht8 });
+    expect(node.admit(cpuPod('a', 'c=2'))).toBe('allocated');
+    const held = node.cpus('a', 'c');
+    node.active.delete('a');
+    node.stopping.add('a');
+    node.manager.removeStale();
+    expect(node.cpus('a', 'c')).toBe(held);
+    node.stopping.delete('a');
+    node.manager.removeStale();
+    expect(node.shared).toBe('0-7');
+  });
+
   it('CPUs of a pod that is gone are free at the next admission', async () => {
     const node = await testCpuNode({ machine: ht8 });
     node.admit(cpuPod('p', 'c=6'));

@@ -78,13 +78,19 @@ export async function testCpuNode(given: TestCpuNodeOptions) {
   }
   const active = new Map<string, Pod>();
   let sourcesReady = true;
+  /** Pods that are not active but whose containers run. */
+  const stopping = new Set<string>();
   let poolChanges = 0;
   const rootDir = '/var/lib/kubelet';
   const manager = new CpuManager({
     policy,
     podLevel,
     file: new CpuStateFile({ rootDir, store, timeline, nodeName: 'n', policy, podLevel }),
-    pods: { allSourcesReady: () => sourcesReady, activePod: (uid) => active.get(uid) },
+    pods: {
+      allSourcesReady: () => sourcesReady,
+      activePod: (uid) => active.get(uid),
+      mayRun: (uid) => stopping.has(uid),
+    },
     timeline,
     metrics: createCpuManagerMetrics(registry),
     alignment: createAlignmentMetrics(registry),
@@ -101,6 +107,7 @@ export async function testCpuNode(given: TestCpuNodeOptions) {
     entries,
     registry,
     active,
+    stopping,
     policy,
     get poolChanges() {
       return poolChanges;

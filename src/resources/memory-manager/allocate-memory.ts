@@ -149,7 +149,11 @@ export function afterCreation(
 }
 
 /** What is left when only these pods, with these containers, are there. */
-export function withoutStale(assignments: MemoryAssignments, active: readonly Pod[]): MemoryAssignments {
+export function withoutStale(
+  assignments: MemoryAssignments,
+  active: readonly Pod[],
+  mayRun: (uid: string) => boolean,
+): MemoryAssignments {
   const names = new Map(
     active.map(({ metadata, spec }) => [
       metadata.uid,
@@ -159,7 +163,7 @@ export function withoutStale(assignments: MemoryAssignments, active: readonly Po
   let left = assignments;
   for (const uid of new Set([...assignments.entries.keys(), ...assignments.podEntries.keys()])) {
     const known = names.get(uid);
-    if (known === undefined) left = withoutPod(left, uid);
+    if (known === undefined) left = mayRun(uid) ? left : withoutPod(left, uid);
     else {
       for (const name of assignments.entries.get(uid)?.keys() ?? []) {
         if (!known.has(name)) left = withoutContainer(left, uid, name);

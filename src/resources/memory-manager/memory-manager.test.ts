@@ -163,6 +163,19 @@ describe('init containers', () => {
 });
 
 describe('a pod that ends', () => {
+  it('keeps its memory while its containers run', async () => {
+    const { admit, memory, nodes } = await startMemory(mem2);
+    await admit(pod('a', '5Gi'));
+    const before = nodes();
+    memory.keepOnly([], (uid) => uid === 'a');
+    expect(nodes()).toEqual(before);
+    memory.keepOnly([], () => false);
+    expect(nodes()).toEqual([
+      [3, '0', 0],
+      [4, '1', 0],
+    ]);
+  });
+
   it('gives its memory back', async () => {
     const { admit, memory, nodes } = await startMemory(mem2);
     await admit(pod('a', '5Gi'));

@@ -229,8 +229,8 @@ export class MemoryManager implements HintProvider {
   }
 
   /** Takes back what belongs to no container of these pods. The file follows by itself. */
-  keepOnly(active: readonly Pod[]): void {
-    this.#set(withoutStale(this.#assignments, active));
+  keepOnly(active: readonly Pod[], mayRun: (uid: string) => boolean = () => false): void {
+    this.#set(withoutStale(this.#assignments, active, mayRun));
   }
 
   /** What the file says. */
