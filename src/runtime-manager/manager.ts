@@ -35,6 +35,7 @@ import { planEntry } from './plan/plan-data.js';
 import { hasActions, type PodPlan } from './plan/pod-plan.js';
 import type { PodReader } from './pleg/index.js';
 import { type ActuatedResources, isResizeInProgress } from './resize/index.js';
+import { LeftCgroups } from './resize/left-cgroups.js';
 import { ResizeRetries } from './resize/resize-retries.js';
 import { RecentlyCreated } from './start/recently-created.js';
 import { StartOrder } from './start/start-order.js';
@@ -105,6 +106,8 @@ export class RuntimeManager {
   readonly byId: PodReader;
   #version: { readonly value: RuntimeVersion; readonly readAtMs: number } | undefined;
 
+  readonly #leftCgroups: LeftCgroups;
+
   /** The pods being killed. A pod has one worker, which kills it once at a time. */
   readonly #ending = new Set<string>();
 
@@ -142,6 +145,7 @@ export class RuntimeManager {
           timeline.record({ kind: 'problem', what: 'runtime.task', message: `${task} failed`, error }),
       }),
     };
+    this.#leftCgroups = new LeftCgroups(this.#ports);
     const { creations } = this.#ports;
     this.byId = {
       unseen: (podUid) => creations.unseen(podUid),
@@ -201,6 +205,7 @@ export class RuntimeManager {
   plan(pod: Pod, status: ObservedPodStatus, restartingAllContainers: boolean): PodPlan {
     const { actuated, clock, crashLoop, resizeRetries } = this.#ports;
     actuated?.podGoesOn(pod, status);
+    this.#leftCgroups.compare(pod, status);
     return planPod({
       pod,
       status,
@@ -221,6 +226,7 @@ export class RuntimeManager {
     const { actuated, resizeRetries } = this.#ports;
     if (actuated === undefined) return false;
     actuated.podGoesOn(pod, status);
+    this.#leftCgroups.compare(pod, status);
     const isRunning = (name: string): boolean => newestContainer(status, name)?.state === 'running';
     return resizeRetries.hasFailed(pod) || isResizeInProgress({ pod, isRunning, actuated });
   }
@@ -250,6 +256,7 @@ export class RuntimeManager {
       this.#ports.tickets.forget(uid);
       this.#ports.creations.forget(uid);
       this.#ports.resizeRetries.forget(uid);
+      this.#leftCgroups.forget(uid);
       this.#ports.interrupted?.forget(observed.containers.map(({ id }) => id));
       return { steps };
     } finally {

@@ -6,6 +6,7 @@ import type { PodBounds } from '../contracts.js';
 import { RuntimeManager } from '../manager.js';
 import { bench, container, exited, makePod, makeStatus, running } from '../test-fixtures.js';
 import { ActuatedResources } from './actuated-resources.js';
+import { hasLeftBounds } from './left-bounds.js';
 import { mebi, sized } from './test-world.js';
 
 interface CrashCase {
@@ -24,6 +25,8 @@ class CrashMachine {
   shares = 0;
   memoryBytes = 0;
   effects = 0;
+  /** Whether the kernel refuses to change the pod's bounds. */
+  isCgroupStuck = false;
   /** The effect after which the agent is dead. */
   crashAt = Number.POSITIVE_INFINITY;
   /** The records when the agent died; what it does afterwards does not happen. */
@@ -58,7 +61,7 @@ class CrashMachine {
   }
 
   /** One run of the agent; it syncs until nothing is in progress or it dies. */
-  async run(actuated: ActuatedResources): Promise<void> {
+  async run(actuated: ActuatedResources, { isUnfinished = false } = {}): Promise<void> {
     const { row } = this;
     const pod = makePod({
       containers: [container('c', { resources: row.to, ...row.more })],
@@ -88,9 +91,11 @@ class CrashMachine {
           read: () => ({ ...this.pod, memoryUsageBytes: mebi }),
           wanted: () => row.podTo,
           write: (_pod, bound) =>
-            this.effect(actuated, undefined, () => {
-              this.pod = { ...this.pod, [bound]: row.podTo[bound] };
-            }),
+            this.isCgroupStuck
+              ? Promise.reject(new Error('busy'))
+              : this.effect(actuated, undefined, () => {
+                  this.pod = { ...this.pod, [bound]: row.podTo[bound] };
+                }),
         },
       },
       overrides,
@@ -102,7 +107,7 @@ class CrashMachine {
       await manager.syncPod(pod, status(), { restartingAllContainers: false });
       await clock.advance(400_000);
     }
-    if (this.effects < this.crashAt) expect(manager.isResizeInProgress(pod, status())).toBe(false);
+    if (this.effects < this.crashAt) expect(manager.isResizeInProgress(pod, status())).toBe(isUnfinished);
   }
 }
 
@@ -163,4 +168,36 @@ it.each<[rule: string, row: CrashCase]>([
       );
     }
   }
+});
+
+it('a pod whose cgroup could not be lowered is found by the next agent, although its container restarted meanwhile', async () => {
+  const row: CrashCase = { from: sized('2', '200Mi'), to: sized('1', '100Mi'), podFrom: large, podTo: small };
+  const machine = new CrashMachine(row);
+  machine.isCgroupStuck = true;
+  const actuated = recordsOf(row);
+  await machine.run(actuated, { isUnfinished: true });
+  machine.becomes('exited');
+  await machine.run(actuated, { isUnfinished: true });
+  expect(machine.pod).toMatchObject(large);
+  expect(actuated.container('uid-1', 'c').cpu.limit).toBe(1000);
+  machine.isCgroupStuck = false;
+  await machine.run(actuated);
+  expect(machine.pod).toMatchObject(small);
+});
+
+it.each<[rule: string, current: Partial<PodBounds>, wanted: Partial<PodBounds>, expected: boolean]>([
+  ['all in place', {}, small, false],
+  ['a quota that was left', { quotaMicros: 200_000 }, small, true],
+  ['a quota that is not wanted', { quotaMicros: 200_000 }, { memoryLimitBytes: 100 * mebi }, false],
+  ['a memory limit that was left', { memoryLimitBytes: -1 }, small, true],
+  ['a memory limit in whole pages', {}, { memoryLimitBytes: 100 * mebi + 5 }, false],
+  ['shares, which a weight tells only roughly', { cpuShares: 998 }, small, false],
+])('left behind: %s', (_, current, wanted, expected) => {
+  const now: PodBounds = {
+    cpuShares: 1024,
+    quotaMicros: 100_000,
+    periodMicros: 100_000,
+    memoryLimitBytes: 100 * mebi,
+  };
+  expect(hasLeftBounds({ ...now, ...current }, wanted)).toBe(expected);
 });

@@ -30,6 +30,11 @@ export class ResizeRetries {
     return this.#failures.get(pod.metadata.uid)?.wanted === wantedBy(pod);
   }
 
+  /** An earlier agent has left the pod's cgroup with other resources: it is tried at once. */
+  left(pod: Pod): void {
+    this.failed(pod, Number.NEGATIVE_INFINITY, 'an earlier agent did not finish the resize');
+  }
+
   /** Returns the time of the next try. */
   failed(pod: Pod, nowMs: number, message: string): number {
     const uid = pod.metadata.uid;
