@@ -170,6 +170,8 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'PreventStaticPodAPIReferences',
   'QOSReserved',
   'ReduceDefaultCrashLoopBackOffDecay',
+  'ResourceHealthStatus',
+  'ResourceHealthStatusMessage',
   'RestartAllContainersOnContainerExits',
   // These let a setting through that is acted on.
   'CustomCPUCFSQuotaPeriod',

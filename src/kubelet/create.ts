@@ -1,6 +1,7 @@
 /** The composition root: builds every room of a kubelet from what it needs, and starts them in order. */
 import { asError, Channel, Gate, TaskGroup, WorkQueue } from '../async/index.js';
 import type { Pod } from '../kube/index.js';
+import type { PluginHandler } from '../plugins/index.js';
 import {
   createPodMetrics,
   PodConfig,
@@ -28,6 +29,7 @@ import { standaloneObserver } from './node/observe-standalone.js';
 import type { KubeletOptions } from './options.js';
 import { createCollectors } from './rooms/create-collectors.js';
 import { createCsi } from './rooms/create-csi.js';
+import { createDra } from './rooms/create-dra.js';
 import { createEviction } from './rooms/create-eviction.js';
 import { createImages } from './rooms/create-images.js';
 import { createPlugins } from './rooms/create-plugins.js';
@@ -39,7 +41,7 @@ import { createSources, sourceNames } from './rooms/create-sources.js';
 import { createUserNamespaces } from './rooms/create-user-namespaces.js';
 import { createVolumes } from './rooms/create-volumes.js';
 import { readSettings } from './settings.js';
-import { runtimeStart } from './start-up/managers.js';
+import { type KubeletManagers, runtimeStart } from './start-up/managers.js';
 import { prepareMachine } from './start-up/prepare-machine.js';
 import { RuntimeCheck } from './start-up/runtime-check.js';
 import { RuntimeName } from './start-up/runtime-name.js';
@@ -120,9 +122,13 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const configuredActive = (): Pod[] =>
     filterActive(pods.list(), { workers: links.workers.target, statuses });
   const activePods = (): Pod[] => configuredActive().map(asGiven);
+  const isGone = (uid: string): boolean =>
+    isRuntimeGone(uid, { states, observedPods: () => links.pleg.target.observedPods() });
+  const dra = createDra(settings, { allSourcesReady, activePods, isRuntimeGone: isGone, sync });
   const resources = await createResourceManagers(settings, {
     allSourcesReady,
     activePods,
+    claims: dra?.placement,
     activePod: (uid) => {
       const pod = pods.byUid(uid);
       const [active] = pod ? filterActive([pod], { workers: links.workers.target, statuses }) : [];
@@ -145,6 +151,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     reinspect: (uid) => links.pleg.target.requestReinspect(uid),
     hasExclusiveCpus: resources.hasExclusiveCpus,
     internals: resources.internals,
+    prepareResources: dra?.prepare,
   });
 
   // What is seen of the runtime: its pods by the PLEG, its state by the check.
@@ -190,9 +197,18 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     activePods,
     reportNode: async (signal) => membership?.reportNode(signal),
   });
-  const plugins = createPlugins(settings, new Map([['CSIPlugin', csi.registration]]));
-  const started = {
-    resourceManagers: resources.start,
+  const plugins = createPlugins(
+    settings,
+    new Map<string, PluginHandler>([
+      ['CSIPlugin', csi.registration],
+      ...(dra === undefined ? [] : [['DRAPlugin', dra.registration] as const]),
+    ]),
+  );
+  const started: KubeletManagers = {
+    resourceManagers: async (group) => {
+      await dra?.start(group);
+      await resources.start(group);
+    },
     evictionManager: eviction.start,
     pluginManager: async (group: TaskGroup) => {
       await csi.start?.(group);
@@ -225,7 +241,8 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     pods,
     statuses,
     check,
-    couldHaveRunningContainers: states.couldHaveRunningContainers,
+    couldHaveRunningContainers: (uid) =>
+      states.couldHaveRunningContainers(uid) || (dra?.manager.holds(uid) ?? false),
     turns: runtime,
     pressure: eviction.conditions,
     shutdownError: () => shutdown?.error(),
@@ -256,6 +273,11 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
         deadContainers,
         states,
         sync,
+        unprepareResources: dra && ((pod, signal) => dra.manager.unprepare(pod, signal)),
+        resourceHealth: (pod, name) => {
+          const container = pod.spec.containers.find((each) => each.name === name);
+          return container === undefined ? [] : (dra?.manager.health(pod, container) ?? []);
+        },
       }),
       queue,
       allocated: (pod) =>
@@ -423,7 +445,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       stopFollowingObjects();
       allocation.stop();
       await Promise.all([tasks.stop(), workers.stop(), runtime.stop(), probes.stop(), volumes.stop()]);
-      await Promise.all([actuated.stop(), allocated.stop(), resources.stop()]);
+      await Promise.all([actuated.stop(), allocated.stop(), resources.stop(), dra?.manager.stop()]);
       queue.stop();
     },
     pods: () => podsWithStatuses(pods.list(), statuses),

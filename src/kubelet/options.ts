@@ -9,6 +9,7 @@ import type { Logind } from '../node/index.js';
 import type { OpenPluginSocket } from '../plugins/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { ProbeNetwork } from '../probes/index.js';
+import type { DraApi, OpenDriver } from '../resources/dra/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
 import type { MachineFacts, ServiceSource } from '../runtime-manager/config/index.js';
 import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime-manager/index.js';
@@ -74,6 +75,17 @@ export interface KubeletCsiOptions {
   readonly objects?: CsiObjects;
   /** What the cluster has attached to the node. */
   readonly attachments?: VolumeAttachments;
+}
+
+/** What drivers of dynamic resources need beside the node itself. */
+export interface KubeletDraOptions {
+  /**
+   * How drivers are reached.
+   * @default by gRPC on this machine
+   */
+  readonly open?: OpenDriver;
+  /** The claims of the cluster; without it no pod can use any. */
+  readonly api?: DraApi;
 }
 
 export interface KubeletOptions {
@@ -252,6 +264,8 @@ export interface KubeletOptions {
   readonly openPluginSocket?: OpenPluginSocket;
   /** @default CSI drivers of this machine, and no cluster that knows of them */
   readonly csi?: KubeletCsiOptions;
+  /** @default none: pods that use ResourceClaims are refused */
+  readonly dra?: KubeletDraOptions;
   /**
    * Managers that not every kubelet has.
    * @default none

@@ -7,6 +7,7 @@ import {
   type ContainerRemover,
   type PodCgroupResizing,
   type PodStates,
+  type PrepareResources,
   SyncFailure,
   type SyncStepResult,
 } from './contracts.js';
@@ -36,6 +37,8 @@ export interface SyncPorts extends SandboxPorts {
   readonly reinspect: ((uid: string) => void) | undefined;
   readonly podCgroups: PodCgroupResizing | undefined;
   readonly resizeRetries: ResizeRetries;
+  /** Absent: no pod has resources that need it. */
+  readonly prepareResources: PrepareResources | undefined;
 }
 
 export interface RuntimeSyncRequest {
@@ -182,6 +185,7 @@ async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | und
   const hasOwnUsers = pod.spec.hostUsers === false;
   metrics.startedPods.inc();
   if (hasOwnUsers) metrics.startedUserPods.inc();
+  if (!(await hasResources(ports, run))) return undefined;
   const step = { action: 'CreatePodSandbox', target: formatPod(pod) } as const;
   let sandbox: Sandbox;
   try {
@@ -232,6 +236,24 @@ async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | und
     });
   }
   return sandbox;
+}
+
+/** A pod that has to wait for its resources is synced again like any other, and when what it waits for is there. */
+async function hasResources(ports: SyncPorts, run: SyncRun): Promise<boolean> {
+  const { prepareResources } = ports;
+  if (prepareResources === undefined || !prepareResources.isNeeded(run.pod)) return true;
+  // Drivers may take long; others go on meanwhile.
+  run.onSandboxTurn?.();
+  try {
+    await prepareResources.prepare(run.pod, run.signal);
+    return true;
+  } catch (error) {
+    if (error instanceof Cancelled) throw error;
+    throwIfCancelled(run.signal);
+    const message = `Failed to prepare dynamic resources: ${errorText(error)}`;
+    warn(ports, run, 'FailedPrepareDynamicResources', message);
+    return false;
+  }
 }
 
 async function freeResources(ports: SyncPorts, run: SyncRun, containerId: string): Promise<void> {

@@ -208,6 +208,13 @@ export interface InternalLifecycle {
   postStop(containerId: string): Promise<void>;
 }
 
+/** Has the resources of a pod prepared that must be there before its sandbox is. */
+export interface PrepareResources {
+  isNeeded(pod: Pod): boolean;
+  /** Rejects with the reason why the pod has to wait; it is asked again with the pod's next sync. */
+  prepare(pod: Pod, signal?: AbortSignal): Promise<void>;
+}
+
 /** Where a container may run; empty for everywhere. */
 export interface ContainerPlaces {
   readonly cpus?: string;

@@ -20,6 +20,7 @@ import type {
   PodCgroupResizing,
   PodConfigs,
   PodStates,
+  PrepareResources,
   ProbeVerdicts,
   SyncStepResult,
 } from './contracts.js';
@@ -68,6 +69,8 @@ export interface RuntimeManagerOptions {
   /** Reinspects a pod although its state is unchanged; called after every resize. */
   readonly reinspect?: (uid: string) => void;
   readonly podCgroups?: PodCgroupResizing;
+  /** Absent: no pod has resources that are prepared before its sandbox. */
+  readonly prepareResources?: PrepareResources | undefined;
   /** The handler of a pod's runtime class; absent: always the runtime's default. */
   readonly runtimeHandler?: (pod: Pod) => Promise<string>;
   /** An exited container's termination message; empty for none. */
@@ -134,6 +137,7 @@ export class RuntimeManager {
       actuated: options.actuated,
       reinspect: options.reinspect,
       podCgroups: options.podCgroups,
+      prepareResources: options.prepareResources,
       resizeRetries: new ResizeRetries(),
       runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
       terminationMessage: options.terminationMessage,

@@ -176,6 +176,8 @@ function failingStep(entries: readonly TimelineEntry[]): StepEntry | undefined {
 const adviceByEvent: Readonly<Record<string, string>> = {
   FailedMount: 'correct spec.volumes of the pod, or provide what the message names',
   NetworkNotReady: "make the node's network ready (a CNI configuration)",
+  FailedPrepareDynamicResources:
+    'start the driver that the message names, or correct the ResourceClaim; it is tried again by itself',
   FailedCreatePodSandBox:
     'the runtime could not make the sandbox; correct what the message names in the pod or the runtime',
   FailedPodSandBoxStatus: 'the runtime does not tell of the sandbox; look at its log',

@@ -72,6 +72,16 @@ export class Machine extends SimRuntime {
       .map(({ sandbox, config }) => `${sandbox.config.metadata?.name}/${config.metadata?.name}`);
   }
 
+  /** The running containers that were given a CDI device. */
+  usersOfDevice(cdiName: string): string[] {
+    return [...this.store.containers.values()]
+      .filter(
+        ({ state, config }) =>
+          state.kind === 'running' && config.cdiDevices.some(({ name }) => name === cdiName),
+      )
+      .map(({ sandbox, config }) => `${sandbox.config.metadata?.name}/${config.metadata?.name}`);
+  }
+
   /** Notes containers that run twice and pods with two sandboxes, neither of which may ever be. */
   checkNothingTwice(): void {
     const seen = new Set<string>();

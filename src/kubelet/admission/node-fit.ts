@@ -1,10 +1,12 @@
 /** Refuses pods that the cluster's view of this node rules out: by resources, affinity, name or taints. */
 import {
+  type AnyContainer,
   addQuantities,
   compareQuantities,
   isStaticPod,
   matchesNodeAffinity,
   type Node,
+  type Pod,
   parseQuantity,
   podRequests,
   type Quantity,
@@ -15,6 +17,7 @@ import {
   toleratesTaint,
   zeroQuantity,
 } from '../../kube/index.js';
+import { isBackedByClaim } from '../../resources/dra/index.js';
 import { type Admission, type AdmissionRule, admitted, refusedFor, type Shortage } from './admission.js';
 
 /** Each is asked for the node at every pod; while none is known, nothing speaks against a pod. */
@@ -27,7 +30,36 @@ export function enoughResources(nodeNow: NodeNow): AdmissionRule {
     admit({ pod, others, holdsRoom = false, requestsOf = podRequests }) {
       const allocatable = nodeNow()?.status?.allocatable;
       if (allocatable === undefined || holdsRoom) return admitted;
-      return refusedFor(shortagesOf(podRequests(pod), () => others.map(requestsOf), allocatable));
+      const asked = podRequests(withoutClaimed(pod));
+      return refusedFor(
+        shortagesOf(asked, () => others.map((other) => requestsOf(withoutClaimed(other))), allocatable),
+      );
+    },
+  };
+}
+
+/** The pod without the extended resources that a claim gives it: the node does not offer those. */
+function withoutClaimed(pod: Pod): Pod {
+  if ((pod.status?.extendedResourceClaimStatus?.requestMappings ?? []).length === 0) return pod;
+  const left = <C extends AnyContainer>(container: C): C => {
+    const own = (list: ResourceList = {}): ResourceList =>
+      Object.fromEntries(
+        Object.entries(list).filter(([name]) => !isBackedByClaim(pod, container.name, name)),
+      );
+    const { resources } = container;
+    if (resources === undefined) return container;
+    return {
+      ...container,
+      resources: { ...resources, requests: own(resources.requests), limits: own(resources.limits) },
+    };
+  };
+  const { initContainers, containers } = pod.spec;
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      containers: containers.map(left),
+      ...(initContainers === undefined ? {} : { initContainers: initContainers.map(left) }),
     },
   };
 }

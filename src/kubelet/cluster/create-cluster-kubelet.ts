@@ -13,6 +13,7 @@ import {
   ApiTrustBundles,
 } from '../../pods/objects/cluster/index.js';
 import { PodStartLatency } from '../../pods/status/api-sync-start-latency.js';
+import { apiDynamicResources } from '../../resources/dra/api/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { ApiCsiNode, ApiDriverPolicies, apiCsiObjects } from '../../volumes/csi/api/index.js';
 import { apiTokenRequests } from '../../volumes/tokens/api-token-requests.js';
@@ -116,6 +117,7 @@ export async function createClusterKubelet(
       ...(csiNode === undefined ? {} : { notice: csiNode }),
       ...given.csi,
     },
+    dra: { api: apiDynamicResources(apiOfPods, nodeName), ...given.dra },
     node: () => node.known() ?? nodeLink.ifConnected?.atFirst,
     join: async (deps) => {
       policies.onChange(() => deps.volumes.attachmentsChanged?.());

@@ -34,7 +34,10 @@ export async function createResourceManagers(
   settings: Parameters<typeof createCpuManager>[0] &
     Parameters<typeof createMemoryManager>[0] &
     Pick<KubeletSettings, 'machine' | 'stopping'>,
-  ports: Omit<CpuManagerPorts, 'topology'>,
+  ports: Omit<CpuManagerPorts, 'topology'> & {
+    /** Gives containers what drivers prepared for them. */
+    readonly claims?: ContainerPlacement | undefined;
+  },
 ): Promise<ResourceManagers> {
   const { config, gates, clock, registry, machine, stopping } = settings;
   let known: ReturnType<typeof readMachineTopology> | undefined;
@@ -98,10 +101,11 @@ export async function createResourceManagers(
     return admitted;
   };
   let areCpusStarted = false;
+  const around = ports.claims === undefined ? placements : [...placements, ports.claims];
   const givesNothing = policy === undefined && placements.length === 0;
   return {
     admission: { name: 'topology', admit: givesNothing ? count : allocate },
-    internals: placements.length === 0 ? undefined : placedBy(placements),
+    internals: around.length === 0 ? undefined : placedBy(around),
     hasExclusiveCpus: (pod, container) => cpus.manager.hasExclusiveCpus(pod, container),
     holdings: () => [
       ...(cpus.placement === undefined ? [] : [cpuHoldings(cpus.manager.state)]),

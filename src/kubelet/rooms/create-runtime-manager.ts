@@ -17,6 +17,7 @@ import {
   type InternalLifecycle,
   type PodConfigs,
   type PodStates,
+  type PrepareResources,
   type ProbeVerdicts,
   RuntimeManager,
   runtimeHandlerOf,
@@ -65,6 +66,8 @@ export interface RuntimePorts {
   readonly hasExclusiveCpus?: (pod: Pod, container?: AnyContainer) => boolean;
   /** Who binds containers to CPUs and memory. Absent: all may use everything. */
   readonly internals?: InternalLifecycle | undefined;
+  /** Absent: pods that use claims are refused. */
+  readonly prepareResources?: PrepareResources | undefined;
 }
 
 export function createRuntimeManager(settings: RuntimeManagerSettings, ports: RuntimePorts): RuntimeManager {
@@ -82,6 +85,7 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
     actuated,
     reinspect,
     ...(internals === undefined ? {} : { internals }),
+    prepareResources: ports.prepareResources,
     podCgroups: settings.cgroups?.bounds,
     startsAtOnce: settings.startsAtOnce,
     crashLoop: new Backoff(
@@ -112,7 +116,7 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
 
 function podConfigsOf(
   settings: PodConfigSettings & Pick<KubeletSettings, 'podConfigs'>,
-  ports: Pick<RuntimePorts, 'volumes' | 'users' | 'hasExclusiveCpus'>,
+  ports: Pick<RuntimePorts, 'volumes' | 'users' | 'hasExclusiveCpus' | 'prepareResources'>,
 ): PodConfigs {
   const { podConfigs } = settings;
   if (typeof podConfigs === 'function') return podConfigs(ports.volumes);
@@ -121,7 +125,12 @@ function podConfigsOf(
 
 function createPodConfigs(
   settings: PodConfigSettings,
-  { volumes, users, hasExclusiveCpus }: Pick<RuntimePorts, 'volumes' | 'users' | 'hasExclusiveCpus'>,
+  {
+    volumes,
+    users,
+    hasExclusiveCpus,
+    prepareResources,
+  }: Pick<RuntimePorts, 'volumes' | 'users' | 'hasExclusiveCpus' | 'prepareResources'>,
 ): PodConfigs {
   const { cri, timeline, objects, services } = settings;
   const handlerOf = runtimeHandlerOf(settings.runtimeClasses);
@@ -138,6 +147,7 @@ function createPodConfigs(
     volumeGroups: (pod) => volumes.volumeGroups(pod),
     ...(users === undefined ? {} : { users: async (pod) => users.of(pod, await handlerOf(pod)) }),
     ...(hasExclusiveCpus === undefined ? {} : { hasExclusiveCpus }),
+    preparesClaims: prepareResources !== undefined,
     cgroupParent: settings.cgroups?.parentOf,
   });
 }

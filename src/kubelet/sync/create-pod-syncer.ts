@@ -16,7 +16,7 @@ import {
   type PodStatusGeneratorOptions,
   podCgroupReader,
 } from './pod-status-generator.js';
-import { KubeletPodSyncer, type PodAllocation } from './pod-syncer.js';
+import { KubeletPodSyncer, type KubeletPodSyncerOptions, type PodAllocation } from './pod-syncer.js';
 
 export interface PodSyncerRooms {
   readonly runtime: RuntimeManager;
@@ -34,6 +34,8 @@ export interface PodSyncerRooms {
   readonly deadContainers: Pick<DeadContainers, 'removeUnneeded'>;
   readonly states: Pick<WorkerStates, 'isTerminationRequested'>;
   readonly sync: (uids: readonly string[]) => void;
+  readonly unprepareResources?: KubeletPodSyncerOptions['unprepareResources'];
+  readonly resourceHealth?: PodStatusGeneratorOptions['resourceHealth'];
 }
 
 export function createPodSyncer(
@@ -73,6 +75,7 @@ export function createPodSyncer(
       resizeConditions: rooms.allocation.resizeConditions,
       node: settings.node,
       nodeIps: settings.nodeIps,
+      resourceHealth: rooms.resourceHealth,
       showsStopSignals: settings.gates.enabled('ContainerStopSignals'),
     }),
     reasons,
@@ -93,6 +96,7 @@ export function createPodSyncer(
     // Enough that some are ready whenever those that start make room for them.
     preparationsAtOnce: 4 * settings.startsAtOnce,
     metrics,
+    unprepareResources: rooms.unprepareResources,
     probes: probes.workers,
     objects,
     cgroups,

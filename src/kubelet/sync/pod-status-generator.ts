@@ -8,6 +8,7 @@ import {
   type PodCondition,
   type PodStatus,
   type ResourceRequirements,
+  type ResourceStatus,
 } from '../../kube/index.js';
 import {
   generatePodStatus,
@@ -34,6 +35,8 @@ export interface PodStatusGeneratorOptions {
   readonly podCgroup?: ((pod: Pod) => PodCgroupResources | undefined) | undefined;
   /** Whether the resize of a pod waits, and whether it is under way. */
   readonly resizeConditions?: (podUid: string) => readonly PodCondition[];
+  /** How well the devices of a container are; absent: nobody knows. */
+  readonly resourceHealth?: ((pod: Pod, container: string) => ResourceStatus[]) | undefined;
   readonly node: () => Node | undefined;
   readonly nodeIps: readonly string[] | undefined;
   readonly showsStopSignals: boolean;
@@ -60,6 +63,7 @@ export function createPodStatusGenerator(options: PodStatusGeneratorOptions): Ge
       supportsRecursiveReadOnly:
         handler === undefined ? undefined : options.supportsRecursiveReadOnly(handler),
       showsStopSignals,
+      resourceHealth: (container) => options.resourceHealth?.(pod, container),
       resizeConditions: options.resizeConditions?.(uid),
       actuatedResources: (container) => actuated.requirements(uid, container),
       // Before the API shows the pod Running, its status has what was asked for.

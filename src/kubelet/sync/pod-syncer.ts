@@ -93,6 +93,8 @@ export interface KubeletPodSyncerOptions {
   readonly cgroups?: PodCgroups;
   /** Gives back the user ids of a pod that has ended. */
   readonly releaseUserNamespace?: ((uid: string) => Promise<void>) | undefined;
+  /** Gives back what was prepared for a pod whose containers have stopped; rejects if it has to be tried again. */
+  readonly unprepareResources?: ((pod: Pod, signal: AbortSignal) => Promise<void>) | undefined;
   readonly mirrors?: MirrorPods;
   readonly probes?: PodProbes;
   /** Absent: pods have what they ask for. */
@@ -253,6 +255,7 @@ export class KubeletPodSyncer implements PodSyncer {
       const ids = running.map(({ id }) => id).join(' ');
       throw new Error(`detected running containers after a successful KillPod, CRI violation: [${ids}]`);
     }
+    await this.#options.unprepareResources?.(pod, signal);
     // Addresses are gone with the sandbox but belong to the pod's last report.
     statuses.set(
       pod,

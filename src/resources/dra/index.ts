@@ -11,3 +11,4 @@ export { DraManager, type DraManagerOptions, draStateFile } from './manager.js';
 export { createDraMetrics, registerClaimsInUse } from './metrics.js';
 export { claimsOfContainer, isBackedByClaim, usesClaims } from './pod-claims.js';
 export { DraRegistration } from './registration.js';
+export { openSimulatedDrivers, SimulatedDriver } from './simulated-driver.js';

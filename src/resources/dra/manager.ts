@@ -1,6 +1,6 @@
 /** Dynamic resources of a node: has drivers prepare the claims of pods, and gives them back when the pods have ended. */
 import { join } from 'node:path';
-import { type Clock, errorText, isCancelled, sleep, throwIfCancelled } from '../../async/index.js';
+import { type Clock, errorText, isCancelled, sleep } from '../../async/index.js';
 import { type DurableFiles, DurableState } from '../../host/index.js';
 import type { AnyContainer, Pod, ResourceStatus } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -247,14 +247,12 @@ export class DraManager {
     for (const uid of this.#waiting.keys()) if (!this.#options.mayUse(uid)) this.#waiting.delete(uid);
     const left = [...this.#cache.podUids()].filter((uid) => !this.#options.mayUse(uid));
     // One driver that hangs must not keep the claims of others.
-    await Promise.all(
-      left.map((uid) =>
-        this.#unprepareOnce(uid, undefined).catch((error: unknown) =>
-          this.#notUnprepared(uid, undefined, error),
-        ),
+    const all = left.map((uid) =>
+      this.#unprepareOnce(uid, undefined).catch((error: unknown) =>
+        this.#notUnprepared(uid, undefined, error),
       ),
     );
-    throwIfCancelled(signal);
+    await untilAborted(Promise.all(all), signal);
   }
 
   /** A pod is unprepared by its worker and by the reconciliation; both wait for the same work. */

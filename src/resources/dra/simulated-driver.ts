@@ -35,6 +35,8 @@ export class SimulatedDriver {
   readonly prepared = new Map<string, WireClaim>();
   readonly calls: DriverCall[] = [];
   behave: (call: DriverCall) => DriverBehaviour = () => ({ kind: 'done' });
+  /** Called when the driver has unprepared a claim. */
+  onUnprepared: (claim: WireClaim) => void = () => {};
   devices: (claim: WireClaim) => NodePrepareResourceResponse['devices'];
   readonly #clock: Clock;
   readonly #lines = new Set<OpenLine>();
@@ -54,6 +56,10 @@ export class SimulatedDriver {
         cdiDeviceIds: [`${name}/test=${uid}`],
       },
     ];
+  }
+
+  get isListening(): boolean {
+    return this.#isListening;
   }
 
   get streams(): number {
@@ -169,7 +175,10 @@ export class SimulatedDriver {
   #work({ operation, claims }: DriverCall): object {
     for (const claim of claims) {
       if (operation === 'prepare') this.prepared.set(claim.uid, claim);
-      else this.prepared.delete(claim.uid);
+      else {
+        this.prepared.delete(claim.uid);
+        this.onUnprepared(claim);
+      }
     }
     const answers = claims.map((claim) => [
       claim.uid,

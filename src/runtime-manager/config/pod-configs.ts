@@ -55,6 +55,8 @@ export interface PodConfigsOptions {
   readonly volumeGroups?: (pod: Pod) => readonly number[];
   /** Whether a container, or any of the pod if none is given, has exclusive CPUs. Absent: none does. */
   readonly hasExclusiveCpus?: (pod: Pod, container?: AnyContainer) => boolean;
+  /** Whether ResourceClaims of pods are prepared on this node. Default: no, and pods that use any are refused. */
+  readonly preparesClaims?: boolean;
   /** A pod's own id mapping, if it has one. Absent: no pod can. */
   readonly users?: (pod: Pod) => Promise<UserNamespaceMapping | undefined>;
 }
@@ -72,7 +74,7 @@ export class FilePodConfigs implements PodConfigs {
   async sandbox(pod: Pod, attempt: number): Promise<Init<PodSandboxConfig>> {
     const { cgroupParent, volumeGroups, hasExclusiveCpus } = this.#options;
     const settings = this.#options.settings();
-    rejectUnsupportedPod(pod);
+    rejectUnsupportedPod(pod, this.#options);
     const users = await this.#users(pod);
     const dns = composeDns(pod, await this.#resolver.read(settings.resolvConf), settings);
     for (const { reason, message, nodeMessage } of dns.warnings) {
@@ -112,8 +114,8 @@ export class FilePodConfigs implements PodConfigs {
     const { pod, container, podIps, additions } = request;
     const { volumeGroups, hasExclusiveCpus } = this.#options;
     const settings = this.#options.settings();
-    rejectUnsupportedPod(pod);
-    rejectUnsupportedContainer(pod, container);
+    rejectUnsupportedPod(pod, this.#options);
+    rejectUnsupportedContainer(pod, container, this.#options);
     const users = await this.#users(pod);
     const inputs = await fetchEnvironmentInputs(pod, container, this.#options.env);
     const environment = computeEnvironment({ pod, container, podIps, settings, inputs });

@@ -2,20 +2,24 @@
 import { type AnyContainer, formatPod, type Pod } from '../../kube/index.js';
 
 /** Throws if the pod asks for something unsupported. */
-export function rejectUnsupportedPod(pod: Pod): void {
-  if ((pod.spec.resourceClaims ?? []).length > 0) {
+export function rejectUnsupportedPod(pod: Pod, { preparesClaims = false } = {}): void {
+  if (!preparesClaims && (pod.spec.resourceClaims ?? []).length > 0) {
     throw new Error(
-      `pod "${formatPod(pod)}": spec.resourceClaims is set, but this build does not prepare dynamic resources yet; remove the claims or run the pod on another node`,
+      `pod "${formatPod(pod)}": spec.resourceClaims is set, but this build does not prepare dynamic resources yet without a cluster; remove the claims or run the pod on another node`,
     );
   }
 }
 
 /** Throws if a container asks for something unsupported. */
-export function rejectUnsupportedContainer(pod: Pod, container: AnyContainer): void {
+export function rejectUnsupportedContainer(
+  pod: Pod,
+  container: AnyContainer,
+  { preparesClaims = false } = {},
+): void {
   const where = `pod "${formatPod(pod)}", container ${container.name}`;
-  if ((container.resources?.claims ?? []).length > 0) {
+  if (!preparesClaims && (container.resources?.claims ?? []).length > 0) {
     throw new Error(
-      `${where}: resources.claims is set, but this build does not prepare dynamic resources yet; remove the claims or run the pod on another node`,
+      `${where}: resources.claims is set, but this build does not prepare dynamic resources yet without a cluster; remove the claims or run the pod on another node`,
     );
   }
 }
