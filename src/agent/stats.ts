@@ -12,6 +12,7 @@ import {
   decidedOnce,
   diskCounters,
   filledFileSystems,
+  type KernelFiles,
   linuxKernelFiles,
   linuxMachine,
   measuredBy,
@@ -39,6 +40,8 @@ export interface AgentStatsOptions {
   >;
   readonly rootDir: string;
   readonly runtimeCgroups: string;
+  /** The kernel's files. Default: those of this machine. */
+  readonly files?: KernelFiles;
   /** Kills for want of memory; none without a watch over them. */
   readonly oomKills?: StatsProviderOptions['scrape']['oomKills'];
   /** The cgroups of pods; absent where pods have none. */
@@ -67,11 +70,11 @@ export function agentStats(
     cgroups,
     fromRuntime = false,
     oomKills = new OomCounts(),
+    files = linuxKernelFiles(statsLimits),
   }: AgentStatsOptions,
   tasks: TaskGroup,
 ): AgentStats {
   const { nodeName, timeline, registry } = kubelet;
-  const files = linuxKernelFiles(statsLimits);
   const sampler = new CgroupSampler({ clock: systemClock, files });
   tasks.signal.addEventListener('abort', () => sampler.close(), { once: true });
   const host = linuxHost();

@@ -1,5 +1,7 @@
 /** Runs a kubelet inside the test on the test's own containerd, with pods and secrets as an API would give them. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { systemClock } from '../../src/async/index.js';
 import {
   applyPodDefaults,
   ObjectNotFound,
@@ -9,6 +11,13 @@ import {
   type Secret,
 } from '../../src/kube/index.js';
 import { createKubelet, type Kubelet, type KubeletOptions } from '../../src/kubelet/index.js';
+import {
+  CgroupfsControl,
+  CgroupNames,
+  linuxCgroups,
+  PodCgroupManager,
+} from '../../src/resources/cgroups/index.js';
+import { Timeline } from '../../src/timeline/index.js';
 import { eventually, isReady, manifest, type TestNode } from './agent.js';
 
 export interface Embedded {
@@ -90,6 +99,28 @@ export async function withKubelet(
     await kubelet.stop();
     await Promise.race([failed, Promise.resolve()]);
   }
+}
+
+/** Cgroups of pods as the agent makes them, below the one that the tests remove at the end. */
+export async function ownPodCgroups(node: TestNode): Promise<{
+  readonly cgroups: PodCgroupManager;
+  readonly control: CgroupfsControl;
+  readonly names: CgroupNames;
+}> {
+  const names = new CgroupNames(node.containerd.cgroupParent);
+  const version = existsSync('/sys/fs/cgroup/cgroup.controllers') ? 2 : 1;
+  const control = new CgroupfsControl(linuxCgroups({ version, hugePageSizes: [] }));
+  const cgroups = new PodCgroupManager({
+    clock: systemClock,
+    timeline: new Timeline({ clock: systemClock }),
+    control,
+    names,
+    settings: { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 },
+    kill: (pid) => void process.kill(pid, 'SIGKILL'),
+  });
+  await control.create(names.pods, { hugePages: 'unlimited' });
+  await cgroups.tiers.start();
+  return { cgroups, control, names };
 }
 
 /** A pod as the API has it; its UID follows from its name. */

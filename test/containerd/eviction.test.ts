@@ -1,4 +1,5 @@
-/** Eviction on a real machine: a small disk that pods fill, limits of local storage, and thresholds above what is free. */
+/** Eviction on a real machine: a small disk and a small memory that pods fill, limits of local storage, and thresholds above what is free. */
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import path from 'node:path';
@@ -11,18 +12,24 @@ import {
   resolveFeatureGates,
 } from '../../src/config/index.js';
 import type { Pod, PodSpec } from '../../src/kube/index.js';
-import { Link } from '../../src/kubelet/index.js';
+import { Link, type PodCgroups } from '../../src/kubelet/index.js';
 import type { EvictionStats } from '../../src/resources/eviction/index.js';
-import type { StatsProvider } from '../../src/resources/stats/index.js';
+import {
+  type KernelFiles,
+  linuxKernelFiles,
+  type StatsProvider,
+  statsLimits,
+} from '../../src/resources/stats/index.js';
 import { runCommand } from '../env/command.js';
 import { unmountBelow } from '../env/mounts.js';
-import { busybox, eventually, shell, TestNode } from './agent.js';
-import { apiPod, type Embedded, withKubelet } from './embedded.js';
+import { busybox, eventually, isReady, shell, TestNode } from './agent.js';
+import { apiPod, type Embedded, ownPodCgroups, withKubelet } from './embedded.js';
 
 /** It does not end when it is asked to, so that it fails when it is killed. */
 const staying = shell('exec sleep 3600');
 const diskMi = 64;
 const mi = 1024 ** 2;
+const isV2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
 
 let node: TestNode;
 let smallDisk: string;
@@ -36,11 +43,19 @@ beforeAll(async () => {
 });
 afterAll(() => node.stop());
 
+interface EvictingOptions {
+  readonly gate?: { readonly isOpen: boolean };
+  /** Default: those of this machine. */
+  readonly files?: KernelFiles;
+  /** Default: pods have none. */
+  readonly cgroups?: PodCgroups;
+}
+
 /** A kubelet on the small disk that measures volumes every second or two. */
 async function evicting(
   config: Partial<KubeletConfiguration>,
   use: (embedded: Embedded, stats: StatsProvider) => Promise<void>,
-  gate: { readonly isOpen: boolean } = { isOpen: true },
+  { gate = { isOpen: true }, files, cgroups }: EvictingOptions = {},
 ): Promise<void> {
   const { gates } = resolveFeatureGates({});
   const podLogsDir = path.join(node.dir, 'embedded-logs');
@@ -50,7 +65,14 @@ async function evicting(
   const measured = async (embedded: Embedded): Promise<void> => {
     const { stats, eviction } = agentStats(
       embedded.kubelet,
-      { cri: node.cri, config: all, rootDir: smallDisk, runtimeCgroups: '', cgroups: undefined },
+      {
+        cri: node.cri,
+        config: all,
+        rootDir: smallDisk,
+        runtimeCgroups: '',
+        cgroups: cgroups && { pods: cgroups, podsCgroup: `${node.containerd.cgroupParent}/kubepods` },
+        ...(files === undefined ? {} : { files }),
+      },
       tasks,
     );
     link.connect(eviction);
@@ -69,6 +91,7 @@ async function evicting(
       config: all,
       rootDir: smallDisk,
       eviction: { stats },
+      ...(cgroups === undefined ? {} : { cgroups }),
       // Thresholds above what the machine has would leave nothing to admit pods by.
       node: () => undefined,
     });
@@ -192,11 +215,80 @@ it.each([
         expect(evicted(embedded)).toEqual(['low', 'high']);
         expect(embedded.status('low').message).toContain(`The node was low on resource: ${resource}. `);
       },
-      gate,
+      { gate },
     );
   },
   120_000,
 );
+
+/** A machine with the memory of a cgroup: what its pods take from it, the kernel counts and limits. */
+function machineOfCgroup(cgroup: string, memoryBytes: number): KernelFiles {
+  const real = linuxKernelFiles(statsLimits);
+  const root = isV2 ? '/sys/fs/cgroup' : '/sys/fs/cgroup/memory';
+  const inside = (file: string): string =>
+    file.startsWith(`${root}/memory.`) ? file.replace(root, root + cgroup) : file;
+  return {
+    ...real,
+    read: (file) =>
+      file === '/proc/meminfo' ? `MemTotal: ${memoryBytes / 1024} kB\n` : real.read(inside(file)),
+    readCgroupFile: (file) => real.readCgroupFile(inside(file)),
+    keep: (file) => real.keep(inside(file)),
+  };
+}
+
+it('memory that pods fill: the one that takes more than it requests goes, and the node recovers', async () => {
+  const memoryMi = 256;
+  const thresholdMi = 96;
+  const { cgroupParent } = node.containerd;
+  const { cgroups } = await ownPodCgroups(node);
+  const limitFile = isV2
+    ? `/sys/fs/cgroup${cgroupParent}/memory.max`
+    : `/sys/fs/cgroup/memory${cgroupParent}/memory.limit_in_bytes`;
+  await writeFile(limitFile, String(memoryMi * mi));
+  /** A pod that holds so much memory, which no file is behind. */
+  const holding = (name: string, usedMi: number, requestMi: number, priority = 0): Pod => {
+    const bytes = usedMi * mi;
+    const command = shell(`(head -c ${bytes} /dev/zero; exec sleep 3600) | tail -c ${bytes}`);
+    const resources = { requests: { memory: `${requestMi}Mi` } };
+    return apiPod(name, { containers: [{ name: 'app', image: busybox, command, resources }], priority });
+  };
+  const modest = holding('modest', 32, 128);
+  const important = holding('important', 48, 8, 1000);
+  const availableMi = async (stats: StatsProvider): Promise<number> =>
+    ((await stats.measuredNode()).node.memory?.availableBytes ?? 0) / mi;
+  await evicting(
+    { evictionHard: { 'memory.available': `${thresholdMi}Mi` }, evictionPressureTransitionPeriod: 1_000 },
+    async (embedded, stats) => {
+      embedded.set(modest, important);
+      await embedded.untilReady('modest');
+      await embedded.untilReady('important');
+      await eventually('both have taken theirs', async () => (await availableMi(stats)) < memoryMi - 80);
+      expect(await availableMi(stats)).toBeGreaterThan(thresholdMi);
+      expect(evicted(embedded)).toEqual([]);
+
+      const pods = [modest, important, holding('greedy', 100, 16)];
+      embedded.set(...pods);
+      await untilEvicted(embedded, 'greedy');
+      expect(embedded.status('greedy')).toMatchObject({
+        reason: 'Evicted',
+        message: expect.stringMatching(
+          /^The node was low on resource: memory\. Threshold quantity: 96Mi, available: \d+Ki\. Container app was using \d+Ki, request is 16Mi, has larger consumption of memory\. $/,
+        ),
+      });
+
+      await eventually('there is memory again', async () => (await availableMi(stats)) > thresholdMi);
+      // It uses none of its own, requests none, and would be refused under pressure.
+      const late = apiPod('late', { containers: [{ name: 'app', image: busybox, command: staying }] });
+      await eventually('the node takes pods again', async () => {
+        embedded.set(...pods, ...(embedded.status('late').reason === 'Evicted' ? [] : [late]));
+        return isReady(embedded.status('late'));
+      });
+      expect(evicted(embedded)).toEqual(['greedy']);
+      for (const name of ['modest', 'important']) expect(embedded.status(name).phase).toBe('Running');
+    },
+    { cgroups, files: machineOfCgroup(cgroupParent, memoryMi * mi) },
+  ).finally(() => writeFile(limitFile, isV2 ? 'max' : '-1'));
+}, 120_000);
 
 it('a full disk of images: what pods left goes, then images that nobody uses', async () => {
   const imagesNow = async (): Promise<string[]> =>

@@ -1,17 +1,9 @@
 /** What can change in real pods while they run: their resources, and containers that are added to look inside. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemClock } from '../../src/async/index.js';
 import type { Container, Pod } from '../../src/kube/index.js';
-import {
-  CgroupfsControl,
-  CgroupNames,
-  linuxCgroups,
-  PodCgroupManager,
-} from '../../src/resources/cgroups/index.js';
-import { Timeline } from '../../src/timeline/index.js';
 import { busybox, eventually, forever, TestNode } from './agent.js';
-import { apiPod, withKubelet } from './embedded.js';
+import { apiPod, ownPodCgroups, withKubelet } from './embedded.js';
 
 let node: TestNode;
 beforeAll(async () => {
@@ -66,20 +58,8 @@ it('resources change in place: the same container with other limits', async () =
   });
 });
 
-/** Cgroups of pods as the agent makes them, below the one that the tests remove at the end. */
 async function podCgroups() {
-  const names = new CgroupNames(node.containerd.cgroupParent);
-  const control = new CgroupfsControl(linuxCgroups({ version: 1, hugePageSizes: [] }));
-  const cgroups = new PodCgroupManager({
-    clock: systemClock,
-    timeline: new Timeline({ clock: systemClock }),
-    control,
-    names,
-    settings: { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 },
-    kill: (pid) => void process.kill(pid, 'SIGKILL'),
-  });
-  await control.create(names.pods, { hugePages: 'unlimited' });
-  await cgroups.tiers.start();
+  const { cgroups, control, names } = await ownPodCgroups(node);
   const bounds = (pod: Pod): string => {
     const { cpuShares, quotaMicros, memoryLimitBytes } = control.read(names.ofPod(pod));
     return [cpuShares, quotaMicros, memoryLimitBytes === -1 ? -1 : memoryLimitBytes / mebi].join();

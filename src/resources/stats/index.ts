@@ -7,7 +7,7 @@ export { cgroupOfProcess } from './cgroup.js';
 export { type SystemCgroupSettings, systemCgroups } from './cgroup-names.js';
 export { CgroupSampler } from './cgroup-sampler.js';
 export { filledFileSystems } from './file-system-figures.js';
-export { linuxKernelFiles } from './kernel-files.js';
+export { type KernelFiles, linuxKernelFiles } from './kernel-files.js';
 export { statsLimits } from './limits.js';
 export { type LinuxMachineOptions, linuxMachine, type Machine, type MachineUsage } from './machine.js';
 export { decidedOnce, measuredBy } from './measured-by.js';
