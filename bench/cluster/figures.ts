@@ -133,13 +133,27 @@ export function clusterMeasures(loads: readonly LoadRounds[]): Measure[] {
 
 function measureOf({ name, unit, of, target }: Figure, { pods, nodelet, reference }: LoadRounds): Measure {
   const title = `${pods} pod${pods === 1 ? '' : 's'}: ${name}`;
-  const ours = nodelet.map(of);
-  if (reference.length === 0) return medianOf(title, unit, ours);
-  const theirs = reference.map(of);
+  return compared({ title, unit, target: target?.(pods) }, nodelet.map(of), reference.map(of));
+}
+
+export interface ComparedFigure {
+  readonly title: string;
+  readonly unit: Unit;
+  /** Of the ratio. */
+  readonly target: Target | undefined;
+}
+
+/** The ratio to the reference where it ran, else nodelet's own figure, for which there is no target. */
+export function compared(
+  { title, unit, target }: ComparedFigure,
+  ours: readonly number[],
+  theirs: readonly number[],
+): Measure {
+  if (theirs.length === 0) return medianOf(title, unit, ours);
   // Of neighbours in time, as each pair saw about the same machine.
   const ratios = ours.slice(0, theirs.length).map((value, round) => value / (theirs[round] ?? Number.NaN));
   return {
-    ...medianOf(title, 'ratio', ratios, target?.(pods)),
+    ...medianOf(title, 'ratio', ratios, target),
     compared: { unit, ours: median(ours), theirs: median(theirs) },
   };
 }
