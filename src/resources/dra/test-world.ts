@@ -153,7 +153,7 @@ export class DraWorld {
     return settled;
   }
 
-  prepare(pod: Pod, signal = new AbortController().signal): Promise<void> {
+  prepare(pod: Pod, signal: AbortSignal = new AbortController().signal): Promise<void> {
     this.active.set(pod.metadata.uid, pod);
     return this.during(this.manager.prepare(pod, signal));
   }
