@@ -16,6 +16,7 @@ import {
   streamingLimits,
   webSocketLimits,
 } from '../src/streaming/limits.js';
+import { csiLimits } from '../src/volumes/csi/limits.js';
 
 const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/server/limits.ts defaultLimits': { ...defaultLimits },
@@ -31,6 +32,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/grpc/limits.ts grpcClientLimits': grpcClientLimits,
   'src/grpc/limits.ts grpcServerLimits': grpcServerLimits,
   'src/plugins/limits.ts pluginLimits': pluginLimits,
+  'src/volumes/csi/limits.ts csiLimits': csiLimits,
   'src/resources/device-manager/limits.ts deviceLimits': deviceLimits,
   'src/resources/dra/limits.ts draLimits': draLimits,
   'src/resources/stats/limits.ts statsLimits': { ...statsLimits },

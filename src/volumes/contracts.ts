@@ -186,6 +186,8 @@ export interface VolumePlugin {
   innerName(spec: VolumeSpec): string;
   /** Whether every sync of the pod repeats the set-up: of all volumes, or of some. */
   readonly refreshes: boolean | ((spec: VolumeSpec) => boolean);
+  /** What is wrong with a volume's fields, so that it is never wanted; undefined if nothing is. */
+  problem?(spec: VolumeSpec): string | undefined;
   /** The driver that serves a volume; absent for plugins that mount volumes themselves. */
   driverOf?(spec: VolumeSpec): string;
   /** Whether it has a directory below the pod's `volumes`; without one it is never reconstructed. */

@@ -79,6 +79,10 @@ export class SimulatedCsiDriver {
   capabilities: readonly CsiCapability[];
   nodeInfo: { nodeId: string; maxVolumesPerNode: number; segments: Record<string, string> };
   versions: readonly string[] = ['1.0.0'];
+  /** Takes the place of the stage, to answer with harm. */
+  answerStage: (() => object) | undefined;
+  /** What the driver does to the target once it has unpublished a volume. */
+  afterUnpublish: (() => Promise<void>) | undefined;
   /** How many calls faults have hit. */
   hits = 0;
   readonly #options: SimulatedCsiDriverOptions;
@@ -241,11 +245,15 @@ export class SimulatedCsiDriver {
           })),
         };
       case 'nodeStageVolume':
+        if (this.answerStage !== undefined) return this.answerStage();
         return this.volumes.stage(request as unknown as NodeStageVolumeRequest);
       case 'nodePublishVolume':
         return this.volumes.publish(request as unknown as NodePublishVolumeRequest);
-      case 'nodeUnpublishVolume':
-        return this.volumes.unpublish(request as unknown as NodeUnpublishVolumeRequest);
+      case 'nodeUnpublishVolume': {
+        const answer = await this.volumes.unpublish(request as unknown as NodeUnpublishVolumeRequest);
+        await this.afterUnpublish?.();
+        return answer;
+      }
       case 'nodeUnstageVolume':
         return this.volumes.unstage(request as unknown as NodeUnstageVolumeRequest);
       case 'nodeGetVolumeStats':

@@ -1,8 +1,10 @@
 /** Decides what the Node and the CSINode say of a driver. */
-import { goQuote, type Node, type ObjectMeta } from '../../kube/index.js';
+import { goQuote, labelValue, type Node, type ObjectMeta, qualifiedName } from '../../kube/index.js';
 import type { CsiNode } from '../../kube-client/index.js';
 import { migratedPluginNames } from '../migration/index.js';
 import type { NodeGetInfoResponse } from './gen/csi.js';
+import { csiLimits } from './limits.js';
+import { hasControlCharacter } from './volume-problem.js';
 
 /** What a driver says of this node, within bounds. */
 export interface DriverNodeInfo {
@@ -12,21 +14,36 @@ export interface DriverNodeInfo {
   readonly topology: Readonly<Record<string, string>>;
 }
 
-const nodeIdBytes = 256;
-const mapBytes = 4096;
 const largestCount = 2_147_483_647;
 
 /** Throws with what is wrong. */
 export function judgeNodeInfo(response: NodeGetInfoResponse): DriverNodeInfo {
   const { nodeId, maxVolumesPerNode, accessibleTopology } = response;
   if (nodeId === '') throw new Error('driverNodeID must not be empty');
+  const { nodeIdBytes, topologyBytes } = csiLimits;
   if (Buffer.byteLength(nodeId) > nodeIdBytes) throw new Error(`node_id is longer than ${nodeIdBytes} bytes`);
+  if (hasControlCharacter(nodeId)) throw new Error(`node_id ${goQuote(nodeId)} has control characters`);
   const topology = accessibleTopology?.segments ?? {};
-  if (Buffer.byteLength(JSON.stringify(topology)) > mapBytes) {
-    throw new Error(`accessible_topology is larger than ${mapBytes} bytes`);
+  if (Buffer.byteLength(JSON.stringify(topology)) > topologyBytes) {
+    throw new Error(`accessible_topology is larger than ${topologyBytes} bytes`);
   }
+  for (const [key, value] of Object.entries(topology)) checkSegment(key, value);
   const count = Number(maxVolumesPerNode);
   return { nodeId, maxVolumes: count > 0 ? Math.min(count, largestCount) : undefined, topology };
+}
+
+/** Segments become labels of the node; one that cannot would have the API refuse all of them. */
+function checkSegment(key: string, value: string): void {
+  const keyProblem = qualifiedName(key);
+  if (keyProblem !== undefined) {
+    throw new Error(`accessible_topology: the key ${goQuote(key)} cannot be that of a label: ${keyProblem}`);
+  }
+  const valueProblem = labelValue(value);
+  if (valueProblem !== undefined) {
+    throw new Error(
+      `accessible_topology: the value ${goQuote(value)} of ${key} cannot be that of a label: ${valueProblem}`,
+    );
+  }
 }
 
 const nodeIdAnnotation = 'csi.volume.kubernetes.io/nodeid';

@@ -29,6 +29,7 @@ import { isReadOnly } from './requests.js';
 import { stagedRemains, stageVolume, unstageVolume } from './stage.js';
 import { measureVolume } from './stats.js';
 import { readVolData } from './vol-data.js';
+import { volumeProblem } from './volume-problem.js';
 
 /** What the cluster has for CSI volumes; read anew at each use. */
 export interface CsiObjects {
@@ -76,6 +77,7 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
     accepts: (spec) =>
       spec.kind === 'inline' ? spec.volume.csi !== undefined : spec.persistentVolume.spec.csi !== undefined,
     innerName: directoryName,
+    problem: volumeProblem,
     driverOf: (spec) => csiVolumeOf(spec, '').driver,
     traits: (spec) => ({ managed: !isReadOnly(spec), readOnly: isReadOnly(spec), relabel: true }),
     hostPath: (spec, podUid) =>

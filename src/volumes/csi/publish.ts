@@ -10,6 +10,7 @@ import { publishContext } from './attach.js';
 import { csiStep } from './client.js';
 import type { DriverPolicy } from './driver-policy.js';
 import { callFailure, prefixed, transient } from './failures.js';
+import { csiLimits } from './limits.js';
 import { attachmentName, type DriverVolume, publishedMount, stagedMount, stagingDirectory } from './names.js';
 import type { CsiVolumesOptions } from './plugin.js';
 import {
@@ -164,6 +165,9 @@ async function tokensOf(
   if (tokenRequests.length === 0) return {};
   try {
     if (tokens === undefined) throw new Error('this node has no API server that issues tokens');
+    if (tokenRequests.length > csiLimits.tokenRequests) {
+      throw new Error(`spec.tokenRequests of the CSIDriver has more than ${csiLimits.tokenRequests} entries`);
+    }
     const issued: Record<string, { token: string; expirationTimestamp: string }> = {};
     const sorted = tokenRequests.toSorted((a, b) => (a.audience < b.audience ? -1 : 1));
     for (const { audience, expirationSeconds = tokenSeconds } of sorted) {

@@ -73,6 +73,8 @@ export function wantedMount(
   const spec = migratedSpec(volumeSpec(volume, claim), pod);
   checkMode(volume.name, spec, volumeUses(pod));
   const plugin = selectPlugin(plugins, spec);
+  const problem = plugin.problem?.(spec);
+  if (problem !== undefined) throw new Error(`volume ${volume.name}: ${problem}`);
   const podUid = pod.metadata.uid;
   const innerName = plugin.innerName(spec);
   const deviceName = plugin.devices?.uniqueName(spec);
