@@ -2,11 +2,13 @@
 import { join } from 'node:path/posix';
 import { errorText } from '../../async/index.js';
 import { type GrpcCodeName, GrpcError } from '../../grpc/index.js';
-import type { ExpandOutcome, ExpandRequest } from '../contracts.js';
+import { type ExpandOutcome, type ExpandRequest, volumeModeOf } from '../contracts.js';
+import { innerNameOf } from '../plugins/inner-name.js';
+import { blockPlaces } from './block-names.js';
 import { type CsiNodeClient, csiStep } from './client.js';
 import { type DriverVolume, stagedMount, stagingDirectory } from './names.js';
 import type { CsiVolumesOptions } from './plugin.js';
-import { mountCapability } from './requests.js';
+import { volumeCapability } from './requests.js';
 import { readSecret } from './secrets.js';
 
 export interface ExpandOnNodeOptions extends Pick<CsiVolumesOptions, 'rootDir' | 'client' | 'objects'> {
@@ -45,8 +47,11 @@ export async function expandOnNode(
         volumePath: path,
         capacityRange: { requiredBytes: Number(sizeBytes), limitBytes: 0 },
         // Also of a driver that does not stage.
-        stagingTargetPath: join(stagingDirectory(rootDir, volume), stagedMount),
-        volumeCapability: mountCapability(spec, capabilities, undefined),
+        stagingTargetPath:
+          volumeModeOf(spec) === 'Block'
+            ? blockPlaces(rootDir, innerNameOf(spec)).staging
+            : join(stagingDirectory(rootDir, volume), stagedMount),
+        volumeCapability: volumeCapability(spec, capabilities, undefined),
         secrets: { ...secrets },
       }),
     );

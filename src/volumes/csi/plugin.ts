@@ -9,10 +9,13 @@ import {
   type VolumePlugin,
   type VolumeRemains,
   type VolumeSpec,
+  volumeModeOf,
 } from '../contracts.js';
 import { innerNameOf } from '../plugins/inner-name.js';
 import { podVolumeDirectory } from '../plugins/volume-paths.js';
 import { isLimitReached, verifyAttached } from './attach.js';
+import { csiBlockVolumes } from './block.js';
+import { blockPlaces } from './block-names.js';
 import type { CsiClientOptions } from './client.js';
 import type { DriverPolicies } from './driver-policy.js';
 import { expandOnNode } from './expand.js';
@@ -69,6 +72,18 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
   const { host, rootDir, policies } = options;
   const volumeDirectory = ({ podUid, innerName }: VolumeRemains): string =>
     podVolumeDirectory(rootDir, podUid, csiPluginName, innerName);
+  const pathInPod = (spec: VolumeSpec, podUid: string): string => {
+    const innerName = directoryName(spec);
+    return volumeModeOf(spec) === 'Block'
+      ? join(blockPlaces(rootDir, innerNameOf(spec)).map, podUid)
+      : join(volumeDirectory({ podUid, innerName }), publishedMount);
+  };
+  /** Of a block volume the driver knows its own file, or what it links to. */
+  const expandedPath = async (spec: VolumeSpec, podUid: string): Promise<string> => {
+    if (volumeModeOf(spec) !== 'Block') return pathInPod(spec, podUid);
+    const published = join(blockPlaces(rootDir, innerNameOf(spec)).publish, podUid);
+    return host.files.realpath(published).catch(() => published);
+  };
   return {
     name: csiPluginName,
     ownsDirectory: true,
@@ -91,15 +106,13 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
     },
     tearDown: async (remains) => unpublishVolume(options, volumeDirectory(remains)),
     measure: (spec, podUid, signal) => {
-      const directory = volumeDirectory({ podUid, innerName: directoryName(spec) });
       const volume = csiVolumeOf(spec, podUid);
-      return measureVolume(options.client, volume, join(directory, publishedMount), signal);
+      return measureVolume(options.client, volume, pathInPod(spec, podUid), signal);
     },
     expand: async (request) => {
       const { spec, podUid } = request;
       const volume = checked(csiVolumeOf(spec, podUid));
-      const directory = volumeDirectory({ podUid, innerName: directoryName(spec) });
-      return expandOnNode({ ...options, volume, path: join(directory, publishedMount) }, request);
+      return expandOnNode({ ...options, volume, path: await expandedPath(spec, podUid) }, request);
     },
     async identify(remains) {
       const data = await readVolData(host, volumeDirectory(remains));
@@ -117,6 +130,7 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
       unmountDevice: (device) => unstageVolume(options, device),
       remains: () => stagedRemains(host, rootDir),
     },
+    block: csiBlockVolumes(options),
     attaching: {
       ready: (_, signal) => policies.synced(signal),
       isNeeded: (spec) =>

@@ -19,9 +19,9 @@ import {
   isReadOnly,
   lifecycleModeOf,
   lifecycleProblem,
-  mountCapability,
   podInfo,
   tokensKey,
+  volumeCapability,
 } from './requests.js';
 import { readSecret } from './secrets.js';
 import { mounted } from './stage.js';
@@ -84,7 +84,7 @@ export async function publishVolume(options: PublishOptions, request: SetUpReque
       publishContext: { ...context },
       stagingTargetPath: isStaged ? join(stagingDirectory(rootDir, volume), stagedMount) : '',
       targetPath: target,
-      volumeCapability: mountCapability(spec, capabilities, fsGroupOf(pod)),
+      volumeCapability: volumeCapability(spec, capabilities, fsGroupOf(pod)),
       readonly: isReadOnly(spec),
       secrets,
       volumeContext,

@@ -1,7 +1,7 @@
 /** Decides what a driver is asked: capability, access mode, contexts, and who gives the volume to the pod's group. */
 import type { Init } from '../../grpc/index.js';
 import { goQuote, type Pod } from '../../kube/index.js';
-import type { VolumeSpec } from '../contracts.js';
+import { type VolumeSpec, volumeModeOf } from '../contracts.js';
 import { adminMountOptions } from '../plugins/admin-mount-options.js';
 import { fsGroupOf } from '../plugins/volume-modes.js';
 import type { NodeCapability } from './client.js';
@@ -61,11 +61,18 @@ export function accessMode(spec: VolumeSpec, capabilities: ReadonlySet<NodeCapab
   }
 }
 
-export function mountCapability(
+/** The word that makes drivers take a volume for a block device, also one of mode Filesystem. */
+const blockType = 'block';
+
+export function volumeCapability(
   spec: VolumeSpec,
   capabilities: ReadonlySet<NodeCapability>,
   fsGroup: number | undefined,
 ): Init<VolumeCapability> {
+  const mode = { mode: accessMode(spec, capabilities) };
+  if (volumeModeOf(spec) === 'Block' || fsTypeOf(spec) === blockType) {
+    return { accessType: { case: 'block', value: {} }, accessMode: mode };
+  }
   const group = capabilities.has('VOLUME_MOUNT_GROUP') && fsGroup !== undefined ? String(fsGroup) : '';
   return {
     accessType: {
@@ -76,7 +83,7 @@ export function mountCapability(
         volumeMountGroup: group,
       },
     },
-    accessMode: { mode: accessMode(spec, capabilities) },
+    accessMode: mode,
   };
 }
 

@@ -3,7 +3,13 @@ import { join } from 'node:path/posix';
 import { errorText } from '../../async/index.js';
 import { type Host, isMountPoint, mountAt, namesIn } from '../../host/index.js';
 import { goQuote } from '../../kube/index.js';
-import { type DeviceRemains, type UnknownDevice, VolumeFailure, type VolumeSpec } from '../contracts.js';
+import {
+  type DeviceRemains,
+  type DevicesLeft,
+  type UnknownDevice,
+  VolumeFailure,
+  type VolumeSpec,
+} from '../contracts.js';
 import { publishContext } from './attach.js';
 import { type CsiClientOptions, type CsiNodeClient, csiStep } from './client.js';
 import { callFailure, prefixed, transient } from './failures.js';
@@ -17,7 +23,7 @@ import {
   stagingRoot,
 } from './names.js';
 import type { CsiVolumesOptions } from './plugin.js';
-import { attributesOf, mountCapability } from './requests.js';
+import { attributesOf, volumeCapability } from './requests.js';
 import { readSecret } from './secrets.js';
 import {
   type RemovedMount,
@@ -69,7 +75,7 @@ export async function stageVolume(
       volumeId: volume.handle,
       publishContext: { ...context },
       stagingTargetPath: target,
-      volumeCapability: mountCapability(spec, capabilities, fsGroup),
+      volumeCapability: volumeCapability(spec, capabilities, fsGroup),
       secrets: { ...secrets },
       volumeContext: { ...attributesOf(spec) },
     });
@@ -155,10 +161,7 @@ async function refuseWhileReferenced(host: Host, target: string): Promise<void> 
 }
 
 /** Volumes that an earlier run staged, also those that no pod has a directory for. */
-export async function stagedRemains(
-  host: Host,
-  rootDir: string,
-): Promise<{ readonly devices: readonly DeviceRemains[]; readonly unknown: readonly UnknownDevice[] }> {
+export async function stagedRemains(host: Host, rootDir: string): Promise<DevicesLeft> {
   const devices: DeviceRemains[] = [];
   const unknown: UnknownDevice[] = [];
   const root = stagingRoot(rootDir);

@@ -36,16 +36,18 @@ export async function runMap(operation: MapOperation, signal: AbortSignal): Prom
   const block = mapperOf(operation);
   const { spec } = wanted;
   await block.prepare(spec).catch((error: unknown) => {
-    throw failed(wanted, 'MapVolume.NewBlockVolumeMapper initialization failed', error);
+    throw notBegun(wanted, 'MapVolume.NewBlockVolumeMapper initialization failed', error);
   });
+  // From here on something is on disk, which goes with the device.
+  if (!actual.devices.has(wanted.uniqueName)) operation.onDevice({ ...deviceOf(wanted), state: 'uncertain' });
   if (isUsedByAnotherPod(wanted, actual)) {
     const problem = 'volume uses the ReadWriteOncePod access mode and is already in use by another pod';
-    throw failed(wanted, 'MapVolume.SetUpDevice failed', new Error(problem));
+    throw notBegun(wanted, 'MapVolume.SetUpDevice failed', new Error(problem));
   }
   if (plugin.attaching?.isNeeded(spec)) {
     operation.onStep('attach');
     await plugin.attaching.verify(spec, signal).catch((error: unknown) => {
-      throw failed(wanted, 'MapVolume.WaitForAttach failed', error);
+      throw notBegun(wanted, 'MapVolume.WaitForAttach failed', error);
     });
   }
   await setUpDevice(operation, block, signal);
@@ -63,11 +65,12 @@ function mapperOf({ wanted, plugin, node }: MapOperation): BlockVolumes {
   const { spec, innerName } = wanted;
   const misplaced = spec.kind === 'persistent' ? nodeAffinityProblem(spec.persistentVolume, node) : undefined;
   if (misplaced !== undefined) {
-    throw new FailedMount('MapVolume.NodeAffinity check failed', innerName, new Error(misplaced));
+    const problem = new VolumeFailure('transient', misplaced);
+    throw new FailedMount('MapVolume.NodeAffinity check failed', innerName, problem);
   }
   if (plugin.block !== undefined) return plugin.block;
   const problem = `volumes of ${plugin.name} cannot be block devices; use one with volumeMode Filesystem`;
-  throw failed(wanted, 'MapVolume.FindMapperPluginBySpec failed', new Error(problem));
+  throw notBegun(wanted, 'MapVolume.FindMapperPluginBySpec failed', new Error(problem));
 }
 
 async function setUpDevice(
@@ -81,7 +84,7 @@ async function setUpDevice(
     await block.setUpDevice(wanted.spec, signal);
   } catch (error) {
     if (failureClass(error) === 'uncertain') onDevice({ ...deviceOf(wanted), state: 'uncertain' });
-    throw failed(wanted, 'MapVolume.SetUpDevice failed', error);
+    throw notBegun(wanted, 'MapVolume.SetUpDevice failed', error);
   }
   onDevice({ ...deviceOf(wanted), state: 'mounted' });
 }
@@ -122,4 +125,9 @@ function uncertain(error: unknown): VolumeFailure {
 
 function failed({ innerName }: WantedMount, step: string, error: unknown): FailedMount {
   return new FailedMount(step, innerName, error, 'FailedMapVolume');
+}
+
+/** Nothing was done for the pod: what it had, it has. */
+function notBegun(wanted: WantedMount, step: string, error: unknown): FailedMount {
+  return failed(wanted, step, new VolumeFailure('transient', errorText(error), { cause: error }));
 }
