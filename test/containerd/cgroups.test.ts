@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ResourceRequirements } from '../../src/kube/index.js';
 import { linuxCgroups } from '../../src/resources/cgroups/index.js';
@@ -119,6 +120,29 @@ it('a restart of the agent keeps pods and cgroups', async () => {
   await node.start();
   await node.untilReady('guaranteed');
   expect(await node.running('guaranteed')).toEqual(before);
+});
+
+it('an agent killed while it makes the cgroup of a pod: the next one completes it', async () => {
+  const both = { cpu: '100m', memory: '64Mi' };
+  for (const round of [1, 2, 3]) {
+    const name = `${pods()}/poduid-cut-${round}`;
+    const resources = { requests: both, limits: both };
+    const containers = [{ name: 'app', image: busybox, command: forever, resources }];
+    await node.apply(
+      `cut-${round}.yaml`,
+      manifest(`cut-${round}`, { uid: `uid-cut-${round}`, spec: { containers } }),
+    );
+    // The first directory is there; the kill meets the agent wherever it is by then.
+    while (cgroupDirectories(name).length === 0) await setImmediate();
+    await node.kill('SIGKILL');
+    await node.start();
+    await node.untilReady(`cut-${round}`);
+    expect([weight(name), quota(name), memoryLimit(name)]).toEqual([byVersion(102, 4), '10000', 64 * mebi]);
+    expect(value(name, 'pids', { v1: 'pids.max', v2: 'pids.max' })).toBe('500');
+    expect(await node.running(`cut-${round}`)).toHaveLength(1);
+    await node.remove(`cut-${round}.yaml`);
+    await eventually('it is gone', async () => cgroupDirectories(name).length === 0);
+  }
 });
 
 it('a reserved cgroup must be there, and is held to its reservation', async () => {

@@ -105,6 +105,53 @@ it('loses the lock when the agent is killed, and takes another when the bus is b
   await untilLocks(0);
 });
 
+it('killed while it ends pods: nothing delays the shutdown any more, and the next agent can begin anew', async () => {
+  const states = async (): Promise<{ startTime: string; endTime: string }> =>
+    JSON.parse(await readFile(join(node.root, 'graceful_node_shutdown_state'), 'utf8'));
+  const seconds = (time: string): number => Math.floor(Date.parse(time) / 1000);
+  const none = '0001-01-01T00:00:00Z';
+  await node.apply('low.yaml', manifest('low', { spec: { priority: 0 }, command: stopsAfter(4) }));
+  await node.apply('high.yaml', manifest('high', { spec: { priority: 5000 } }));
+  await node.start();
+  for (const name of ['low', 'high']) await node.untilReady(name);
+  await untilLocks(1);
+  const high = await node.running('high');
+
+  await logind.prepare(true);
+  await eventually('the low pod is being stopped', async () =>
+    node.logOf('low').some((line) => line.includes('being stopped')),
+  );
+  // No kill waits for the file.
+  await eventually('the beginning is written', async () => (await states().catch(() => none)) !== none);
+  await node.kill('SIGKILL');
+  await untilLocks(0);
+  expect(await node.running('low')).toHaveLength(1);
+  expect(await node.running('high')).toEqual(high);
+  const begun = await states();
+  expect(Date.parse(begun.startTime)).toBeGreaterThan(Date.parse(none));
+  expect(begun.endTime).toBe(none);
+
+  // This machine did not go down after all.
+  await node.start();
+  await untilLocks(1);
+  for (const name of ['low', 'high']) await node.untilReady(name);
+  expect(await node.running('high')).toEqual(high);
+  await eventually('the times are shown', async () => {
+    const metrics = await node.get('/metrics');
+    return (
+      metrics.includes(`kubelet_graceful_shutdown_start_time_seconds ${seconds(begun.startTime)}\n`) &&
+      metrics.includes('kubelet_graceful_shutdown_end_time_seconds 0\n')
+    );
+  });
+
+  await logind.prepare(true);
+  await untilLocks(0);
+  expect(await node.running()).toEqual([]);
+  const ended = await states();
+  expect(Date.parse(ended.startTime)).toBeGreaterThan(Date.parse(begun.startTime));
+  expect(Date.parse(ended.endTime)).toBeGreaterThan(Date.parse(ended.startTime));
+});
+
 it('runs pods on a machine without logind, and says that a shutdown does not wait for them', async () => {
   await daemon.kill();
   await node.apply('web.yaml', manifest('web'));
