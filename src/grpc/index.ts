@@ -22,4 +22,5 @@ export * from './google/gen/wrappers.js';
 export { grpcClientLimits, grpcServerLimits } from './limits.js';
 export { type FieldRow, type Init, MessageType, type MethodInfo } from './protobuf/codec.js';
 export { WireError } from './protobuf/wire.js';
+export { CallRate } from './rate-limit.js';
 export { type GrpcServer, type GrpcService, type ServeGrpcOptions, serveGrpc } from './server.js';

@@ -1,6 +1,6 @@
 /** Serves gRPC services on a unix socket with Node's HTTP/2, as no served call is on the hot path. */
 import { once } from 'node:events';
-import { lstat, mkdir, unlink } from 'node:fs/promises';
+import { lstat, mkdir, rename, unlink } from 'node:fs/promises';
 import {
   constants,
   createServer,
@@ -29,6 +29,11 @@ export interface GrpcService {
 
 export interface ServeGrpcOptions {
   readonly socketPath: string;
+  /**
+   * Makes the socket's directory with this mode, and gives the socket its name only when it accepts connections, so that
+   * no client meets one that does not.
+   */
+  readonly directoryMode?: number;
 }
 
 export interface GrpcServer {
@@ -45,7 +50,7 @@ const grpcHeaders = { ':status': 200, 'content-type': 'application/grpc' } as co
 /** Resolves when the socket accepts connections. Replaces a stale socket at the path. */
 export async function serveGrpc(
   services: readonly GrpcService[],
-  { socketPath }: ServeGrpcOptions,
+  { socketPath, directoryMode }: ServeGrpcOptions,
 ): Promise<GrpcServer> {
   const handlers = new Map(services.flatMap(handlersOf));
   /** The connections, oldest first, with their calls in flight. */
@@ -76,12 +81,15 @@ export async function serveGrpc(
     });
   });
   server.on('stream', (stream, headers) => serveCall(stream, headers, handlers));
-  await mkdir(path.dirname(socketPath), { recursive: true });
+  await mkdir(path.dirname(socketPath), { recursive: true, mode: directoryMode });
   await removeStaleSocket(socketPath);
+  const boundPath = directoryMode === undefined ? socketPath : `${path.dirname(socketPath)}/.s`;
+  if (boundPath !== socketPath) await removeStaleSocket(boundPath);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(socketPath, resolve);
+    server.listen(boundPath, resolve);
   });
+  if (boundPath !== socketPath) await rename(boundPath, socketPath);
   return {
     endpoint: `unix://${socketPath}`,
     async close() {
@@ -89,6 +97,7 @@ export async function serveGrpc(
       // Clients keep their connections open; the server closes only when they are destroyed.
       for (const session of sessions.keys()) session.destroy();
       await closed;
+      if (boundPath !== socketPath) await unlink(socketPath).catch(() => undefined);
     },
   };
 }

@@ -160,6 +160,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'KubeletAllocatedPodsEndpoint',
   'KubeletEnsureSecretPulledImages',
   'KubeletInUserNamespace',
+  'KubeletPodResourcesListUseActivePods',
   'KubeletRegistrationGetOnExistsOnly',
   'MemoryQoS',
   'NodeDeclaredFeatures',

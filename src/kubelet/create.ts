@@ -33,6 +33,7 @@ import { createDra } from './rooms/create-dra.js';
 import { createEviction } from './rooms/create-eviction.js';
 import { createImages } from './rooms/create-images.js';
 import { createPlugins } from './rooms/create-plugins.js';
+import { createPodResources } from './rooms/create-pod-resources.js';
 import { createProbes } from './rooms/create-probes.js';
 import { createResourceManagers, withResources } from './rooms/create-resource-managers.js';
 import { createRuntimeManager } from './rooms/create-runtime-manager.js';
@@ -188,6 +189,12 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     collectors,
     activePods,
     peek: (uid) => pleg.cache.peek(uid),
+  });
+  const podResources = createPodResources(settings, {
+    activePods: configuredActive,
+    allPods: () => pods.list(),
+    resources,
+    dra: dra?.manager,
   });
   const runtimeName = new RuntimeName(() => runtime.version());
   let membership: ClusterMembership | undefined;
@@ -419,6 +426,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
           await images.start();
           await managers.oomWatcher?.(tasks);
         });
+        await podResources?.start();
         await users?.start();
         await actuated.start();
         await allocated.start();
@@ -445,7 +453,13 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       stopFollowingObjects();
       allocation.stop();
       await Promise.all([tasks.stop(), workers.stop(), runtime.stop(), probes.stop(), volumes.stop()]);
-      await Promise.all([actuated.stop(), allocated.stop(), resources.stop(), dra?.manager.stop()]);
+      await Promise.all([
+        actuated.stop(),
+        allocated.stop(),
+        resources.stop(),
+        dra?.manager.stop(),
+        podResources?.stop(),
+      ]);
       queue.stop();
     },
     pods: () => podsWithStatuses(pods.list(), statuses),

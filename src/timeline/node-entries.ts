@@ -20,6 +20,8 @@ export interface NodeEntries {
   'node.oom': NoData;
   /** A setting of the kernel was changed, or could not be. */
   'node.kernel': { name: string; from: number; to: number };
+  /** A socket for programs of the machine cannot be served. */
+  'node.socket': NoData;
   /** The packet rules of the node were written, or may be missing. */
   'node.packet-rules': NoData;
   /** Whether a shutdown of the machine waits for pods, and what goes wrong with it. */

@@ -2,6 +2,7 @@
 import { errorText, sleep } from '../../async/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import { readMachineTopology } from '../../resources/machine-topology/index.js';
+import type { ListedMemory } from '../../resources/pod-resources/index.js';
 import {
   type AligningPolicy,
   createAligningPolicy,
@@ -25,6 +26,13 @@ export interface ResourceManagers {
   readonly hasExclusiveCpus: (pod: Pod, container?: AnyContainer) => boolean;
   /** Who holds what; empty where nothing is given out. */
   readonly holdings: () => readonly ResourceHoldings[];
+  /** What single containers were given, and what could be given. */
+  readonly given: {
+    cpus(podUid: string, container: string): readonly number[];
+    memory(podUid: string, container: string): readonly ListedMemory[];
+    allocatableCpus(): readonly number[];
+    allocatableMemory(): readonly ListedMemory[];
+  };
   readonly start: StartManager;
   stop(): Promise<void>;
 }
@@ -111,6 +119,20 @@ export async function createResourceManagers(
       ...(cpus.placement === undefined ? [] : [cpuHoldings(cpus.manager.state)]),
       ...(memory.placement === undefined ? [] : [memoryHoldings(memory.manager.assignments)]),
     ],
+    given: {
+      cpus: (uid, name) => [...(cpus.manager.state.entries.get(uid)?.get(name) ?? [])],
+      memory: (uid, name) =>
+        memory.manager
+          .blocksOf(uid, name)
+          .map(({ type, size, numaAffinity }) => ({ type, bytes: size, numaNodes: numaAffinity })),
+      allocatableCpus: () => [...cpus.manager.allocatable],
+      allocatableMemory: () =>
+        [...memory.manager.unused].flatMap(([node, { memoryMap }]) =>
+          [...memoryMap]
+            .filter(([, { allocatable }]) => allocatable > 0)
+            .map(([type, { allocatable }]) => ({ type, bytes: allocatable, numaNodes: [node] })),
+        ),
+    },
     async start(tasks) {
       // Called again after a failure, it goes on with who has failed.
       if (!areCpusStarted) await cpus.start(tasks).catch(failedStart('cpu'));

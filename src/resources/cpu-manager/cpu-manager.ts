@@ -108,6 +108,12 @@ export class CpuManager implements HintProvider {
     await this.#options.file?.stop();
   }
 
+  /** What may be given to containers, held or not; empty where nothing is given out. */
+  get allocatable(): CpuSet {
+    const { policy } = this.#options;
+    return policy === undefined ? CpuSet.empty : freshDefault(policy).difference(policy.reserved);
+  }
+
   get state(): CpuState {
     return this.#state;
   }

@@ -213,6 +213,11 @@ export class MemoryManager implements HintProvider {
     return this.#assignments.entries.get(podUid)?.get(name) ?? [];
   }
 
+  /** The memory of each NUMA node that may be given out, held or not; empty where none is. */
+  get unused(): MachineMemory {
+    return this.#unused;
+  }
+
   /** Who has which memory. */
   get assignments(): MemoryAssignments {
     return this.#assignments;
