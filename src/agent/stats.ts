@@ -9,6 +9,7 @@ import { type EvictionStats, evictionStats } from '../resources/eviction/index.j
 import {
   CgroupSampler,
   createStatsMetrics,
+  createVolumeMeasureMetrics,
   decidedOnce,
   diskCounters,
   filledFileSystems,
@@ -61,7 +62,10 @@ const firstRateMs = 250;
 
 /** Volumes are left out when their period is zero or less. */
 export function agentStats(
-  kubelet: Pick<Kubelet, 'nodeName' | 'timeline' | 'registry' | 'pods' | 'volumeDirectory' | 'measureVolume'>,
+  kubelet: Pick<
+    Kubelet,
+    'nodeName' | 'timeline' | 'registry' | 'pods' | 'volumeDirectory' | 'volumeDriver' | 'measureVolume'
+  >,
   {
     cri,
     config,
@@ -85,12 +89,17 @@ export function agentStats(
     machine,
     timeline,
     periodMs: config.volumeStatsAggPeriod,
+    metrics: registry.once(createVolumeMeasureMetrics),
     pods: () =>
       kubelet.pods().map((pod) => ({
         uid: pod.metadata.uid,
         name: pod.metadata.name,
         namespace: pod.metadata.namespace,
-        volumes: volumeMeasures(pod, (name) => kubelet.volumeDirectory(pod, name)),
+        volumes: volumeMeasures(
+          pod,
+          (name) => kubelet.volumeDirectory(pod, name),
+          (name) => kubelet.volumeDriver(pod, name),
+        ),
       })),
     askDriver: async (uid, name, signal) => {
       const pod = kubelet.pods().find(({ metadata }) => metadata.uid === uid);

@@ -469,6 +469,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     onPods: (listener) => pods.onChange(listener),
     onFinished: (listener) => workers.onFinished(listener),
     volumeDirectory: (pod, volumeName) => volumes.volumeDirectory(pod, volumeName),
+    volumeDriver: (pod, volumeName) => volumes.volumeDriver?.(pod, volumeName),
     measureVolume: async (pod, volumeName, signal) => volumes.measureVolume?.(pod, volumeName, signal),
     runningPods: () => runtime.listPods({ runningOnly: true }),
     metricsText: () => registry.text(),

@@ -35,6 +35,8 @@ export interface Kubelet {
   onFinished(listener: (uid: string) => void): () => void;
   /** Where a volume of a pod lies on the machine; undefined while it is not mounted. */
   volumeDirectory(pod: Pod, volumeName: string): string | undefined;
+  /** The name of the driver that serves a mounted volume; undefined if none does. */
+  volumeDriver(pod: Pod, volumeName: string): string | undefined;
   /** How full a volume of a pod is, where its driver tells. */
   measureVolume(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;
   runningPods(): Promise<readonly ObservedPod[]>;

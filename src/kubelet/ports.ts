@@ -46,6 +46,8 @@ export interface PodVolumes extends ContainerVolumes {
   exist(uid: string): boolean;
   /** Where a volume of a pod lies on the machine; undefined while it is not mounted. */
   volumeDirectory(pod: Pod, volumeName: string): string | undefined;
+  /** The name of the driver that serves a mounted volume; undefined if none does. */
+  volumeDriver?(pod: Pod, volumeName: string): string | undefined;
   /** How full a volume is, by its driver; undefined if no driver tells. */
   measureVolume?(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;
   /** Groups that containers of the pod get for its volumes. */

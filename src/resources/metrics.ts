@@ -107,6 +107,18 @@ export function createStatsMetrics(registry = new Registry()) {
   };
 }
 
+/** How long it takes to measure volumes; a driver by its name, others by how. */
+export function createVolumeMeasureMetrics(registry = new Registry()) {
+  return {
+    duration: registry.histogram(
+      'kubelet_volume_metric_collection_duration_seconds',
+      'Duration of measuring a volume.',
+      ['metric_source'],
+      [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    ),
+  };
+}
+
 /** `claims` is read at each scrape; a claim no longer in it loses its series. */
 export function registerVolumeMetrics(registry: Registry, claims: () => readonly VolumeStats[]): void {
   const labelNames = ['namespace', 'persistentvolumeclaim'] as const;

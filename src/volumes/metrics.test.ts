@@ -17,3 +17,14 @@ it('volumes are counted as they are when the metrics are read', () => {
     [series('secret', 'actual')]: 1,
   });
 });
+
+it('a plugin whose volumes are gone has none', () => {
+  const registry = new Registry();
+  let actual = new Map([['kubernetes.io/csi:d', 1]]);
+  registerVolumeCounts(registry, () => ({ desired: new Map(), actual }));
+  registry.text();
+  actual = new Map();
+  const series =
+    'volume_manager_total_volumes{plugin_name="kubernetes.io/csi:d",state="actual_state_of_world"}';
+  expect(samples(registry)[series]).toBe(0);
+});

@@ -12,6 +12,12 @@ export function createVolumeMetrics(registry = new Registry()) {
       ['volume_plugin', 'operation_name', 'status', 'migrated'],
       [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
     ),
+    overallDuration: registry.histogram(
+      'volume_operation_total_seconds',
+      'Duration of mounts from the moment that the volume was wanted.',
+      ['plugin_name', 'operation_name'],
+      [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+    ),
     reconstructed: registry.counter(
       'reconstruct_volume_operations_total',
       'Volumes that were found on disk at the start.',
@@ -42,9 +48,14 @@ export function registerVolumeCounts(registry: Registry, counts: () => VolumeCou
     'plugin_name',
     'state',
   ]);
+  let shown: ReadonlySet<string> = new Set();
   registry.onCollect(() => {
     const { desired, actual } = counts();
-    for (const name of new Set([...desired.keys(), ...actual.keys()])) {
+    const names = new Set([...desired.keys(), ...actual.keys()]);
+    // A plugin that has had volumes has none, which is not the last number.
+    const all = new Set([...shown, ...names]);
+    shown = all;
+    for (const name of all) {
       volumes.set(desired.get(name) ?? 0, { plugin_name: name, state: 'desired_state_of_world' });
       volumes.set(actual.get(name) ?? 0, { plugin_name: name, state: 'actual_state_of_world' });
     }

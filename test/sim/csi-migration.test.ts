@@ -35,6 +35,18 @@ it('a PersistentVolume goes to the driver, and its calls are counted as migrated
       `csi_operations_seconds_count{driver_name="ebs.csi.aws.com",method_name="/csi.v1.Node/${method}",grpc_status_code="OK",migrated="${migrated}"} 1`,
     );
   }
+  for (const [operation, migrated] of [
+    ['volume_mount', true],
+    ['volume_unmount', false],
+    ['unmount_device', false],
+  ]) {
+    expect(calls).toContain(
+      `storage_operation_duration_seconds_count{volume_plugin="kubernetes.io/csi:ebs.csi.aws.com",operation_name="${operation}",status="success",migrated="${migrated}"} 1`,
+    );
+  }
+  expect(calls).toContain(
+    'volume_operation_total_seconds_count{plugin_name="kubernetes.io/csi:ebs.csi.aws.com",operation_name="overall_volume_mount"} 1',
+  );
 });
 
 it('a PersistentVolume grows', async () => {

@@ -10,7 +10,11 @@ import {
 import { registerPluginCounts } from '../../src/plugins/index.js';
 import { createCgroupMetrics, createMemoryQosMetrics } from '../../src/resources/cgroups/index.js';
 import { createEvictionMetrics } from '../../src/resources/eviction/index.js';
-import { createStatsMetrics, registerVolumeMetrics } from '../../src/resources/stats/index.js';
+import {
+  createStatsMetrics,
+  createVolumeMeasureMetrics,
+  registerVolumeMetrics,
+} from '../../src/resources/stats/index.js';
 import { createPluginMetrics, createPullRecordMetrics } from '../../src/runtime-manager/images/index.js';
 import { createRequestMetrics, createStreamMetrics } from '../../src/server/metrics.js';
 import { startMember } from './cluster-machine.js';
@@ -107,6 +111,7 @@ const memberOnly = `
   reconstruct_volume_operations_total counter
   storage_operation_duration_seconds histogram volume_plugin operation_name status migrated
   volume_manager_total_volumes gauge plugin_name state
+  volume_operation_total_seconds histogram plugin_name operation_name
 `;
 
 /** What the agent has beside its kubelet. */
@@ -135,6 +140,7 @@ const agentOnly = `
   kubelet_memory_qos_node_memory_min_bytes gauge
   kubelet_metrics_provider gauge provider
   kubelet_server_expiration_renew_errors counter
+  kubelet_volume_metric_collection_duration_seconds histogram metric_source
   kubelet_volume_stats_available_bytes gauge namespace persistentvolumeclaim
   kubelet_volume_stats_capacity_bytes gauge namespace persistentvolumeclaim
   kubelet_volume_stats_inodes gauge namespace persistentvolumeclaim
@@ -182,6 +188,7 @@ describe('the metrics of', () => {
     createServingCertificateMetrics(registry);
     createShutdownMetrics(registry);
     registerVolumeMetrics(registry, () => []);
+    createVolumeMeasureMetrics(registry);
     createEvictionMetrics(registry);
     createStatsMetrics(registry);
     createCgroupMetrics(registry);

@@ -1,6 +1,6 @@
 /** Resource usage of the node and its pods: the summary from the runtime's statistics, and its metrics. */
 
-export { createStatsMetrics, registerVolumeMetrics } from '../metrics.js';
+export { createStatsMetrics, createVolumeMeasureMetrics, registerVolumeMetrics } from '../metrics.js';
 export { type MachineShape, machineText, readMachineShape } from './cadvisor-machine.js';
 export type { CadvisorPage } from './cadvisor-scrape.js';
 export { cgroupOfProcess } from './cgroup.js';

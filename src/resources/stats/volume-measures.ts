@@ -6,6 +6,8 @@ export interface VolumeMeasure {
   readonly directory: string;
   /** Whether to measure the tree below the directory, or the whole file system mounted there, or to ask the volume's driver. */
   readonly by: 'tree' | 'fileSystem' | 'driver';
+  /** The driver to ask. */
+  readonly driver?: string;
   /** Whether it counts as the pod's ephemeral storage. */
   readonly isEphemeral: boolean;
   readonly pvcRef?: { readonly name: string; readonly namespace: string };
@@ -27,6 +29,7 @@ const measures: ReadonlyMap<string, VolumeMeasure['by']> = new Map([
 export function volumeMeasures(
   pod: Pod,
   directoryOf: (volumeName: string) => string | undefined,
+  driverOf: (volumeName: string) => string | undefined = () => undefined,
 ): VolumeMeasure[] {
   return (pod.spec.volumes ?? []).flatMap((volume) => {
     const directory = directoryOf(volume.name);
@@ -35,7 +38,9 @@ export function volumeMeasures(
     if (by === undefined) return [];
     const claim = claimName(pod, volume);
     const pvcRef = claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace } };
-    return [{ name: volume.name, directory, by, isEphemeral: isEphemeral(volume), ...pvcRef }];
+    const driver = by === 'driver' ? driverOf(volume.name) : undefined;
+    const asked = driver === undefined ? {} : { driver };
+    return [{ name: volume.name, directory, by, isEphemeral: isEphemeral(volume), ...asked, ...pvcRef }];
   });
 }
 

@@ -2,6 +2,7 @@
 import {
   type Clock,
   errorText,
+  Gate,
   isCancelled,
   jitter,
   sleep,
@@ -11,6 +12,7 @@ import {
 } from '../../async/index.js';
 import { formatTimestamp } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import { createVolumeMeasureMetrics } from '../metrics.js';
 import type { DirectoryUsage, Machine } from './machine.js';
 import { capacityOf, type PodVolumeUsage } from './pod-summary.js';
 import type { VolumeStats } from './summary-types.js';
@@ -37,7 +39,18 @@ export interface VolumeUsagesOptions {
     signal: AbortSignal,
   ) => Promise<Omit<VolumeStats, 'time' | 'name'> | undefined>;
   readonly random?: () => number;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: ReturnType<typeof createVolumeMeasureMetrics>;
 }
+
+const sources: Readonly<Record<VolumeMeasure['by'], string>> = {
+  tree: 'du',
+  fileSystem: 'statfs',
+  driver: 'csi',
+};
+
+/** A driver that hangs must not hold up the others; more at once would be a load for the node. */
+const driversAskedAtOnce = 16;
 
 /** A measurement that takes longer is abandoned, as with a hung server; its last figures stay. */
 const patienceMs: Readonly<Record<VolumeMeasure['by'], number>> = {
@@ -47,14 +60,21 @@ const patienceMs: Readonly<Record<VolumeMeasure['by'], number>> = {
 };
 const spread = 1;
 
+type DriverAnswers = ReadonlyMap<VolumeMeasure, Promise<VolumeStats | undefined>>;
+
 export class VolumeUsages {
   readonly #options: VolumeUsagesOptions;
   #byPod: ReadonlyMap<string, PodVolumeUsage> = new Map();
   /** While one is stuck, no other of its kind begins, so that hung servers hold one thread at most. */
   #stuck: { readonly directory: string; readonly by: VolumeMeasure['by'] } | undefined;
+  /** The directories of volumes whose drivers still owe an answer; only these are not asked for again. */
+  readonly #owed = new Set<string>();
+
+  readonly #metrics: ReturnType<typeof createVolumeMeasureMetrics>;
 
   constructor(options: VolumeUsagesOptions) {
     this.#options = options;
+    this.#metrics = options.metrics ?? createVolumeMeasureMetrics();
   }
 
   of(podUid: string): PodVolumeUsage | undefined {
@@ -82,19 +102,41 @@ export class VolumeUsages {
     }
   }
 
-  /** Pod by pod, to limit the load on the machine. */
+  /** Pod by pod, to limit the load on the machine; drivers are asked meanwhile. */
   async measureAll(signal?: AbortSignal): Promise<void> {
     const measured = new Map<string, PodVolumeUsage>();
-    for (const pod of this.#options.pods()) {
-      throwIfCancelled(signal);
-      const usage = await this.#measurePod(pod, signal);
-      if (usage !== undefined) measured.set(pod.uid, usage);
+    const pods = this.#options.pods();
+    const answers = this.#askDrivers(pods, signal);
+    try {
+      for (const pod of pods) {
+        throwIfCancelled(signal);
+        const usage = await this.#measurePod(pod, answers, signal);
+        if (usage !== undefined) measured.set(pod.uid, usage);
+      }
+    } finally {
+      await Promise.allSettled(answers.values());
     }
     this.#byPod = measured;
   }
 
+  #askDrivers(pods: readonly PodToMeasure[], signal: AbortSignal | undefined): DriverAnswers {
+    const gate = new Gate(driversAskedAtOnce);
+    const answers = new Map<VolumeMeasure, Promise<VolumeStats | undefined>>();
+    for (const { uid, volumes } of pods) {
+      for (const volume of volumes) {
+        if (volume.by !== 'driver' || this.#owed.has(volume.directory)) continue;
+        const answer = gate.run(() => this.#inTime(uid, volume, signal));
+        // Its reader handles it; until then a failure is not an unhandled one.
+        answer.catch(() => {});
+        answers.set(volume, answer);
+      }
+    }
+    return answers;
+  }
+
   async #measurePod(
     { uid, name, namespace, volumes }: PodToMeasure,
+    answers: DriverAnswers,
     signal: AbortSignal | undefined,
   ): Promise<PodVolumeUsage | undefined> {
     const known = this.#byPod.get(uid);
@@ -103,7 +145,8 @@ export class VolumeUsages {
     for (const volume of volumes) {
       let found = known?.volumes.find((one) => one.name === volume.name);
       try {
-        found = (await this.#inTime(uid, volume, signal)) ?? found;
+        const reading = volume.by === 'driver' ? answers.get(volume) : this.#inTime(uid, volume, signal);
+        found = (await reading) ?? found;
       } catch (error) {
         if (isCancelled(error)) throw error;
         this.#options.timeline.record({
@@ -133,6 +176,7 @@ export class VolumeUsages {
   ): Promise<VolumeStats | undefined> {
     if (this.#stuck?.by === volume.by) return undefined;
     let reading: Promise<VolumeStats | undefined> | undefined;
+    const startedMs = this.#options.clock.monotonic();
     try {
       return await withTimeout(this.#options.clock, patienceMs[volume.by], signal, (inTime) => {
         reading = this.#read(podUid, volume, inTime);
@@ -142,12 +186,16 @@ export class VolumeUsages {
       if (!(error instanceof TimedOut) || reading === undefined) throw error;
       this.#leave(volume, reading);
       return undefined;
+    } finally {
+      const seconds = (this.#options.clock.monotonic() - startedMs) / 1000;
+      this.#metrics.duration.observe(seconds, { metric_source: volume.driver ?? sources[volume.by] });
     }
   }
 
   #leave({ directory, by }: VolumeMeasure, reading: Promise<unknown>): void {
     const stuck = { directory, by };
-    this.#stuck = stuck;
+    if (by === 'driver') this.#owed.add(directory);
+    else this.#stuck = stuck;
     this.#options.timeline.record({
       kind: 'notice',
       what: 'stats.volume',
@@ -155,6 +203,7 @@ export class VolumeUsages {
       level: 'warn',
     });
     const over = (): void => {
+      this.#owed.delete(directory);
       if (this.#stuck === stuck) this.#stuck = undefined;
     };
     reading.then(over, over);

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../async/index.js';
 import type { Pod, Volume } from '../../kube/index.js';
 import { Registry } from '../../metrics/index.js';
 import { Timeline } from '../../timeline/index.js';
-import { registerVolumeMetrics } from '../metrics.js';
+import { createVolumeMeasureMetrics, registerVolumeMetrics } from '../metrics.js';
 import { linuxMachine } from './machine.js';
 import type { FsStats } from './summary-types.js';
 import { type VolumeMeasure, volumeMeasures } from './volume-measures.js';
@@ -178,6 +178,107 @@ describe('VolumeUsages', () => {
     await next;
     expect(volumes.of('a')?.volumes).toHaveLength(1);
     expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('volumes that drivers measure', () => {
+  const ofDriver = (name: string): VolumeMeasure => ({
+    name,
+    directory: `/${name}`,
+    by: 'driver',
+    driver: `${name}.example.com`,
+    isEphemeral: false,
+  });
+  const figures = {
+    capacityBytes: 1,
+    availableBytes: 1,
+    usedBytes: 0,
+    inodes: 0,
+    inodesFree: 0,
+    inodesUsed: 0,
+  };
+
+  it('do not wait for one whose driver hangs, which is asked again only when it has answered', async () => {
+    const asked: string[] = [];
+    let answer: () => void = () => undefined;
+    const { clock, volumes } = usages({
+      pods: () => [pod('a', [ofDriver('hung'), ofDriver('good')]), pod('b', [ofDriver('fine'), scratch])],
+      askDriver: async (_, name) => {
+        asked.push(name);
+        if (name === 'hung') {
+          await new Promise<void>((resolve) => {
+            answer = resolve;
+          });
+        }
+        return figures;
+      },
+    });
+    const pass = volumes.measureAll();
+    await clock.advance(0);
+    expect(asked).toEqual(['hung', 'good', 'fine']);
+    await clock.advance(10_000);
+    await pass;
+    expect(volumes.of('a')?.volumes.map(({ name }) => name)).toEqual(['good']);
+    expect(volumes.of('b')?.volumes.map(({ name }) => name)).toEqual(['fine', 'scratch']);
+    asked.length = 0;
+    await volumes.measureAll();
+    expect(asked).toEqual(['good', 'fine']);
+    answer();
+    await clock.advance(0);
+    const last = volumes.measureAll();
+    await clock.advance(0);
+    expect(asked).toContain('hung');
+    answer();
+    await last;
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('take ten seconds in all when many hang, and no more than so many are asked at once', async () => {
+    let atOnce = 0;
+    const { clock, volumes } = usages({
+      pods: () => Array.from({ length: 40 }, (_, n) => pod(`p${n}`, [ofDriver(`v${n}`)])),
+      askDriver: (_, __, signal) => {
+        atOnce++;
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => {
+            atOnce--;
+            reject(new Error('gone'));
+          }),
+        );
+      },
+    });
+    let isDone = false;
+    const pass = volumes.measureAll().then(() => {
+      isDone = true;
+    });
+    await clock.advance(0);
+    expect(atOnce).toBe(16);
+    await clock.advance(30_000);
+    await pass;
+    expect(isDone).toBe(true);
+  });
+
+  it('are timed by driver, others by how they are measured', async () => {
+    const registry = new Registry();
+    const { volumes } = usages({
+      pods: () => [pod('a', [ofDriver('x'), ofDriver('broken'), scratch, claim])],
+      metrics: createVolumeMeasureMetrics(registry),
+      askDriver: async (_, name) => {
+        if (name === 'broken') throw new Error('broken');
+        return figures;
+      },
+    });
+    await volumes.measureAll();
+    const counts = registry
+      .text()
+      .split('\n')
+      .filter((line) => line.includes('_count{'))
+      .sort();
+    expect(counts).toEqual(
+      ['broken.example.com', 'du', 'statfs', 'x.example.com'].map(
+        (source) => `kubelet_volume_metric_collection_duration_seconds_count{metric_source="${source}"} 1`,
+      ),
+    );
   });
 });
 

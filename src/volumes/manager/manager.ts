@@ -19,6 +19,7 @@ import {
 } from './container-mounts.js';
 import { usedVolumes } from './desired-state.js';
 import { Leftovers } from './leftovers.js';
+import { type MeasuredVolume, pluginLabel } from './metric-labels.js';
 import type { NodeIdentity } from './node-affinity.js';
 import { OperationExecutor } from './operation-executor.js';
 import { processPod } from './processing.js';
@@ -214,6 +215,11 @@ export class VolumeManager {
     return volume?.plugin.hostPath(volume.wanted.spec, volume.wanted.podUid);
   }
 
+  /** The driver of a mounted volume, if it has one. */
+  volumeDriver(pod: Pod, volumeName: string): string | undefined {
+    return this.#mountedVolume(pod, volumeName)?.wanted.driver;
+  }
+
   /** How full a mounted volume is, by its driver; undefined if no driver tells. */
   async measureVolume(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined> {
     const volume = this.#mountedVolume(pod, volumeName);
@@ -387,9 +393,12 @@ function problemText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function countByPlugin(volumes: Iterable<{ readonly pluginName: string }>): Map<string, number> {
+function countByPlugin(volumes: Iterable<MeasuredVolume>): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { pluginName } of volumes) counts.set(pluginName, (counts.get(pluginName) ?? 0) + 1);
+  for (const volume of volumes) {
+    const label = pluginLabel(volume);
+    counts.set(label, (counts.get(label) ?? 0) + 1);
+  }
   return counts;
 }
 

@@ -47,6 +47,8 @@ export class Reconciler {
   readonly #tasks: TaskGroup;
   readonly #gate: Gate;
   readonly #desired = new Map<string, WantedMount>();
+  /** When volumes were wanted that have not been mounted since. */
+  readonly #wantedAtMs = new Map<string, number>();
   readonly #operations = new Map<string, OperationEntry>();
   readonly #underWay = new Map<string, PlannedOperation>();
   readonly #waiters = new Set<MountWaiter>();
@@ -77,7 +79,9 @@ export class Reconciler {
   }
 
   want(wanted: WantedMount): void {
-    this.#desired.set(mountKey(wanted), wanted);
+    const key = mountKey(wanted);
+    if (!this.#desired.has(key)) this.#wantedAtMs.set(key, this.#options.clock.monotonic());
+    this.#desired.set(key, wanted);
   }
 
   /** Retries failed operations without waiting for the back-off. */
@@ -183,6 +187,7 @@ export class Reconciler {
     });
     for (const wanted of unwanted) {
       this.#desired.delete(mountKey(wanted));
+      this.#wantedAtMs.delete(mountKey(wanted));
       operator.forget(wanted);
       notes.waits.end(wanted);
     }
@@ -236,6 +241,7 @@ export class Reconciler {
       }
       this.#operations.delete(text);
       notes.done(operation, clock.monotonic() - startedMs, entry.delayMs > 0);
+      if (operation.name === 'volume_mount') this.#noteMounted(operation.wanted, startedMs);
     } catch (error) {
       // Cancelled by the agent's shutdown, not failed; the next run verifies it.
       if (signal.aborted) return;
@@ -243,6 +249,13 @@ export class Reconciler {
       this.#operations.set(text, failure);
       notes.failed(operation, error, failure.delayMs, clock.monotonic() - startedMs);
     }
+  }
+
+  #noteMounted(wanted: WantedMount, startedMs: number): void {
+    const key = mountKey(wanted);
+    const sinceMs = this.#wantedAtMs.get(key) ?? startedMs;
+    this.#wantedAtMs.delete(key);
+    this.#options.notes.mountedAfter(wanted, this.#options.clock.monotonic() - sinceMs);
   }
 
   #cleanLeftovers(isRuntimeGone: (uid: string) => boolean): void {

@@ -6,6 +6,7 @@ import type { ExpansionSubject } from '../expansion/index.js';
 import type { VolumeMetrics } from '../metrics.js';
 import type { MappedPaths } from './block-operations.js';
 import { DriverWaits } from './driver-waits.js';
+import { isMigrated, type MeasuredVolume, pluginLabel } from './metric-labels.js';
 import { FailedMount } from './mount-operation.js';
 import type { OperationName } from './operations.js';
 import type { PlannedOperation } from './plan.js';
@@ -71,7 +72,7 @@ export class VolumeRecorder {
   done(operation: PlannedOperation, durationMs: number, hadFailed: boolean): void {
     const { pluginName, innerName } = subjectOf(operation);
     const isRemount = 'isRemount' in operation && operation.isRemount;
-    this.#measure(pluginName, operation.name, 'success', durationMs);
+    this.#measure(operation, 'success', durationMs);
     const waiting = waitingIn(operation);
     if (waiting !== undefined) this.waits.end(waiting);
     if ('isRoutine' in operation && operation.isRoutine && !hadFailed) return;
@@ -88,7 +89,7 @@ export class VolumeRecorder {
 
   failed(operation: PlannedOperation, error: unknown, delayMs: number, durationMs: number): void {
     const { pluginName, innerName } = subjectOf(operation);
-    this.#measure(pluginName, operation.name, 'fail-unknown', durationMs);
+    this.#measure(operation, 'fail-unknown', durationMs);
     const { pod } = podOf(operation);
     const reason = error instanceof FailedMount ? error.eventReason : failureEvents[operation.name];
     if (reason !== undefined && pod !== undefined) {
@@ -260,18 +261,24 @@ export class VolumeRecorder {
     this.#timeline.record({ kind: 'problem', what: 'volume.task', message: `${task} failed`, error });
   }
 
-  #measure(
-    plugin: string,
-    name: OperationName,
-    status: 'success' | 'fail-unknown',
-    durationMs: number,
-  ): void {
-    const labels = { volume_plugin: plugin, operation_name: name, status, migrated: 'false' };
+  /** From the moment that the volume was wanted; of a refresh, from its beginning. */
+  mountedAfter(wanted: WantedMount, durationMs: number): void {
+    const labels = { plugin_name: pluginLabel(wanted), operation_name: 'overall_volume_mount' };
+    this.#metrics.overallDuration.observe(durationMs / 1000, labels);
+  }
+
+  #measure(operation: PlannedOperation, status: 'success' | 'fail-unknown', durationMs: number): void {
+    const labels = {
+      volume_plugin: pluginLabel(subjectOf(operation)),
+      operation_name: operation.name,
+      status,
+      migrated: String(isMigrated(operation)),
+    };
     this.#metrics.operationDuration.observe(durationMs / 1000, labels);
   }
 }
 
-function subjectOf(operation: PlannedOperation): { readonly pluginName: string; readonly innerName: string } {
+function subjectOf(operation: PlannedOperation): MeasuredVolume & { readonly innerName: string } {
   switch (operation.name) {
     case 'volume_mount':
     case 'volume_fs_resize':
