@@ -28,6 +28,7 @@ export class CsiClusterMachine {
   /** Volumes that may be published once only. */
   readonly #once = new Set<string>();
   #inUse: readonly string[] = [];
+  #isAttached = true;
   isReachable = true;
 
   uniqueName(volumeId: string): string {
@@ -35,6 +36,7 @@ export class CsiClusterMachine {
   }
 
   async begin(spec: Partial<CsiDriver['spec']> = {}): Promise<void> {
+    this.#isAttached = spec.attachRequired !== false;
     await this.on.api.create(resources.csiDrivers, {
       metadata: { name: this.driver.name },
       spec: {
@@ -145,7 +147,7 @@ export class CsiClusterMachine {
     for (const text of this.driver.volumes.violations) this.violations.add(text);
     if (this.isReachable) {
       const node = await this.on.api.get(resources.nodes, { name: nodeName }).catch(() => undefined);
-      this.#inUse = node?.status?.volumesInUse ?? this.#inUse;
+      if (node !== undefined) this.#inUse = node.status?.volumesInUse ?? [];
     }
     for (const [volumeId, paths] of await this.driver.volumes.mounted()) {
       const published = paths.filter((path) => !isStagingPath(path));
@@ -154,7 +156,7 @@ export class CsiClusterMachine {
         this.violations.add(`${volumeId} is published, and staged nowhere`);
       if (this.#once.has(volumeId) && published.length > 1)
         this.violations.add(`${volumeId} is published twice: ${published.join(', ')}`);
-      if (!this.#inUse.includes(this.uniqueName(volumeId)))
+      if (this.#isAttached && !this.#inUse.includes(this.uniqueName(volumeId)))
         this.violations.add(`${volumeId} is mounted, and not in volumesInUse`);
     }
   }
