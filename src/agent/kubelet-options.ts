@@ -70,6 +70,10 @@ export async function kubeletOptions(
             configPath: flags.imageCredentialProviderConfig,
             binDir: flags.imageCredentialProviderBinDir,
           },
+    devicePlugins:
+      flags.devicePluginDir === ''
+        ? undefined
+        : { directory: path.resolve(flags.devicePluginDir), waitMs: flags.devicePluginWaitMs },
     timeline,
     registry,
     objects,

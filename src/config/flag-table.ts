@@ -34,6 +34,10 @@ export interface KubeletFlags {
   containerLogsDir: string;
   /** The directory of ConfigMaps, Secrets, PersistentVolumes and claims without an API server; empty for none. */
   objectManifestPath: string;
+  /** Where device plugins register; empty: they cannot. */
+  devicePluginDir: string;
+  /** How long a pod waits for a device plugin that has not registered yet; 0: it is refused at once. */
+  devicePluginWaitMs: number;
   /** The version to report instead of the built-in one, from `--version=vX.Y.Z`. */
   reportedVersion: string;
 }
@@ -79,6 +83,8 @@ export const defaultKubeletFlags: Readonly<KubeletFlags> = {
   lenientConfig: false,
   containerLogsDir: '/var/log/containers',
   objectManifestPath: '',
+  devicePluginDir: '/var/lib/kubelet/device-plugins',
+  devicePluginWaitMs: 120_000,
   reportedVersion: '',
 };
 
@@ -149,6 +155,18 @@ const kubeletFlagSpecs: readonly KubeletFlag[] = [
     'string',
     'objectManifestPath',
     'Directory of ConfigMaps, Secrets, PersistentVolumes and claims for static pods without an API server',
+  ),
+  kubeletFlag(
+    'device-plugin-dir',
+    'string',
+    'devicePluginDir',
+    'Directory where device plugins register; empty if they must not',
+  ),
+  kubeletFlag(
+    'device-plugin-wait',
+    'duration',
+    'devicePluginWaitMs',
+    'How long a pod waits for a device plugin that has not registered yet; 0 refuses it at once',
   ),
   kubeletFlag(
     'seccomp-default',

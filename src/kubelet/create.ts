@@ -136,6 +136,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       return active && asGiven(active);
     },
     peek: (uid) => links.pleg.target.cache.peek(uid),
+    sync,
   });
   settings.cgroups?.followExclusiveCpus?.((pod) => resources.hasExclusiveCpus(pod));
   const removals = new RecentlyRemoved();
@@ -209,6 +210,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     new Map<string, PluginHandler>([
       ['CSIPlugin', csi.registration],
       ...(dra === undefined ? [] : [['DRAPlugin', dra.registration] as const]),
+      ...(resources.devices === undefined ? [] : [['DevicePlugin', resources.devices.handler] as const]),
     ]),
   );
   const started: KubeletManagers = {
@@ -242,6 +244,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     runtimeName,
     eviction,
     shutdownError: () => shutdown?.error(),
+    devices: resources.devices?.capacity,
   });
   membership = await settings.join?.({
     settings,
@@ -254,6 +257,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     pressure: eviction.conditions,
     shutdownError: () => shutdown?.error(),
     volumes,
+    devices: resources.devices,
   });
 
   // What drives: the work queue, one worker per pod, the handlers, housekeeping, the loop.
@@ -283,7 +287,11 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
         unprepareResources: dra && ((pod, signal) => dra.manager.unprepare(pod, signal)),
         resourceHealth: (pod, name) => {
           const container = pod.spec.containers.find((each) => each.name === name);
-          return container === undefined ? [] : (dra?.manager.health(pod, container) ?? []);
+          if (container === undefined) return [];
+          const ofPlugins = settings.gates.enabled('ResourceHealthStatus')
+            ? resources.devices?.health(pod.metadata.uid, name)
+            : undefined;
+          return [...(ofPlugins ?? []), ...(dra?.manager.health(pod, container) ?? [])];
         },
       }),
       queue,
@@ -307,7 +315,11 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     settings.admission ??
     nodeAdmission(
       { ...settings, config: given, node },
-      { hasStrictGroups: () => check.hasStrictGroups, pressure: eviction },
+      {
+        hasStrictGroups: () => check.hasStrictGroups,
+        pressure: eviction,
+        devicesInUse: resources.devices?.inUse,
+      },
     );
   const admissionTurns = new Gate(1);
   const makeRoomFor: PodHandlersOptions['makeRoom'] = (pod, active, shortages) =>
@@ -354,6 +366,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       admission,
       allocation,
       turns: admissionTurns,
+      tasks,
       metrics,
       makeRoom: makeRoomFor,
       removeAllDeadContainers: (uid) => deadContainers.removeAll(uid),
@@ -482,6 +495,9 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       activePods,
       holdings: () => resources.holdings(),
     }),
-    healthChecks: [{ name: 'syncloop', check: () => loop.health() }],
+    healthChecks: [
+      { name: 'syncloop', check: () => loop.health() },
+      ...(resources.devices === undefined ? [] : [{ name: 'device-plugin', check: resources.devices.check }]),
+    ],
   };
 }

@@ -9,6 +9,7 @@ import type { Logind } from '../node/index.js';
 import type { OpenPluginSocket } from '../plugins/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { ProbeNetwork } from '../probes/index.js';
+import type { OpenDevicePlugin, ServeDeviceRegistration } from '../resources/device-manager/index.js';
 import type { DraApi, OpenDriver } from '../resources/dra/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
 import type { MachineFacts, ServiceSource } from '../runtime-manager/config/index.js';
@@ -86,6 +87,27 @@ export interface KubeletDraOptions {
   readonly open?: OpenDriver;
   /** The claims of the cluster; without it no pod can use any. */
   readonly api?: DraApi;
+}
+
+/** What device plugins need beside the node itself. */
+export interface KubeletDevicePlugins {
+  /** Where they register, and where the record of who holds which device lies. */
+  readonly directory: string;
+  /**
+   * How long a pod waits for a plugin that has not registered yet; 0 refuses it at once, as the reference kubelet does.
+   * @default 2 minutes
+   */
+  readonly waitMs?: number;
+  /**
+   * How plugins are called.
+   * @default by gRPC on this machine
+   */
+  readonly open?: OpenDevicePlugin;
+  /**
+   * How plugins reach the agent.
+   * @default by gRPC on this machine
+   */
+  readonly serve?: ServeDeviceRegistration;
 }
 
 export interface KubeletOptions {
@@ -262,6 +284,11 @@ export interface KubeletOptions {
    * @default by gRPC on this machine; on any other no plugin can register
    */
   readonly openPluginSocket?: OpenPluginSocket;
+  /**
+   * Device plugins.
+   * @default none: no pod can have a device of a plugin
+   */
+  readonly devicePlugins?: KubeletDevicePlugins | undefined;
   /** @default CSI drivers of this machine, and no cluster that knows of them */
   readonly csi?: KubeletCsiOptions;
   /** @default none: pods that use ResourceClaims are refused */

@@ -121,6 +121,8 @@ function lifeReasons(entries: readonly TimelineEntry[], nowMs: number): WaitReas
     'pod.wait',
     'pod.plan',
     'pod.orphan',
+    'device.wait',
+    'device.waited',
   );
   switch (moment?.what) {
     case 'pod.terminating': {
@@ -143,9 +145,22 @@ function lifeReasons(entries: readonly TimelineEntry[], nowMs: number): WaitReas
           unblock: 'the other pod of the same name must end; remove its manifest if it should not run',
         },
       ];
+    case 'device.wait':
+      return [deviceReason(moment, nowMs)];
     default:
       return refusals(entries);
   }
+}
+
+/** The pod is judged again when the plugin is there, and refused when the time is over. */
+function deviceReason({ timeMs, data }: EntryOf<'device.wait'>, nowMs: number): WaitReason {
+  const { resource, waitMs } = data;
+  const leftSeconds = Math.max(0, Math.round((timeMs + waitMs - nowMs) / 1000));
+  return {
+    waitsFor: `the device plugin of ${resource} to register; it is refused in ${leftSeconds}s otherwise`,
+    brief: `the device plugin of ${resource}, ${leftSeconds}s at most`,
+    unblock: `start the device plugin that offers ${resource} on this node; "nodelet describe node" shows what is offered`,
+  };
 }
 
 function isRefused(entries: readonly TimelineEntry[]): boolean {

@@ -133,6 +133,8 @@ export class TestNode {
         this.root,
         '--hostname-override',
         'node1',
+        '--device-plugin-dir',
+        path.join(this.dir, 'devices'),
         '--container-logs-dir',
         this.logLinks,
         ...(this.options.flags ?? []),

@@ -278,7 +278,11 @@ export class ClusterNode {
     ];
     const other = kubelet ?? process.env.NODELET_TEST_KUBELET;
     if (other !== undefined && other !== '') return [other, ...shared, '--v=2', ...flags];
-    const own = ['agent', `--container-logs-dir=${join(this.#dir, 'log-links')}`];
+    const own = [
+      'agent',
+      `--container-logs-dir=${join(this.#dir, 'log-links')}`,
+      `--device-plugin-dir=${join(this.#dir, 'devices')}`,
+    ];
     return [process.execPath, nodelet(), ...own, ...shared, ...flags];
   }
 

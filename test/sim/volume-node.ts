@@ -90,7 +90,10 @@ export async function startVolumeNode(options: VolumeNodeOptions = {}): Promise<
             ),
           );
           const built = await filelessPodConfigs.container(request);
-          return { ...built, config: { ...built.config, mounts: [...mounts] } };
+          return {
+            ...built,
+            config: { ...built.config, mounts: [...(built.config.mounts ?? []), ...mounts] },
+          };
         },
       }),
       // Logs would be on the real machine's files, which take real time.

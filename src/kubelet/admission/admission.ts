@@ -10,6 +10,8 @@ export interface AdmissionRefusal {
   readonly message: string;
   /** What the node has too little of, if that is all that speaks against the pod. */
   readonly shortages?: readonly Shortage[];
+  /** Set if nothing is decided yet: the pod is judged again when this resolves, and others go on meanwhile. */
+  readonly until?: Promise<void>;
 }
 
 /** CPU in millicores, anything else in whole units. */

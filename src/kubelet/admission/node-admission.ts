@@ -3,7 +3,13 @@ import { release } from 'node:os';
 import type { KubeletSettings } from '../settings.js';
 import { type AdmissionRule, operatingSystem, podLimit, together } from './admission.js';
 import { freeHostPorts } from './host-ports.js';
-import { enoughResources, nodeAffinityHandler, operatingSystemLabel, toleratedTaints } from './node-fit.js';
+import {
+  type DevicesInUse,
+  enoughResources,
+  nodeAffinityHandler,
+  operatingSystemLabel,
+  toleratedTaints,
+} from './node-fit.js';
 import { type PressureNow, withoutPressure } from './pressure.js';
 import { appArmor, strictGroups } from './security-admission.js';
 import { allowedSysctls } from './sysctls.js';
@@ -13,9 +19,11 @@ export function nodeAdmission(
   {
     hasStrictGroups,
     pressure,
+    devicesInUse,
   }: {
     readonly hasStrictGroups: () => boolean;
     readonly pressure: PressureNow;
+    readonly devicesInUse?: DevicesInUse | undefined;
   },
 ): readonly AdmissionRule[] {
   return [
@@ -26,7 +34,7 @@ export function nodeAdmission(
     strictGroups(hasStrictGroups),
     together([
       podLimit(config.maxPods),
-      enoughResources(node),
+      enoughResources(node, devicesInUse),
       nodeAffinityHandler(nodeName, node),
       freeHostPorts,
       toleratedTaints(node),

@@ -23,13 +23,20 @@ import { type Admission, type AdmissionRule, admitted, refusedFor, type Shortage
 /** Each is asked for the node at every pod; while none is known, nothing speaks against a pod. */
 type NodeNow = () => Node | undefined;
 
-/** Whether what the other pods leave of the node is enough. */
-export function enoughResources(nodeNow: NodeNow): AdmissionRule {
+/** How many devices of each resource are in use; undefined for a pod that holds none. */
+export type DevicesInUse = (podUid: string) => ReadonlyMap<string, number> | undefined;
+
+/**
+ * Whether what the other pods leave of the node is enough. Devices that were given out count also where the node does
+ * not offer them any more.
+ */
+export function enoughResources(nodeNow: NodeNow, devicesInUse?: DevicesInUse): AdmissionRule {
   return {
     name: 'resources',
     admit({ pod, others, holdsRoom = false, requestsOf = podRequests }) {
-      const allocatable = nodeNow()?.status?.allocatable;
-      if (allocatable === undefined || holdsRoom) return admitted;
+      const offered = nodeNow()?.status?.allocatable;
+      if (offered === undefined || holdsRoom) return admitted;
+      const allocatable = withDevices(offered, devicesInUse?.(pod.metadata.uid));
       const asked = podRequests(withoutClaimed(pod));
       return refusedFor(
         shortagesOf(asked, () => others.map((other) => requestsOf(withoutClaimed(other))), allocatable),
@@ -62,6 +69,19 @@ function withoutClaimed(pod: Pod): Pod {
       ...(initContainers === undefined ? {} : { initContainers: initContainers.map(left) }),
     },
   };
+}
+
+function withDevices(
+  allocatable: ResourceList,
+  inUse: ReadonlyMap<string, number> | undefined,
+): ResourceList {
+  if (inUse === undefined) return allocatable;
+  const raised: ResourceList = { ...allocatable };
+  for (const [resource, count] of inUse) {
+    const offered = quantityValue(parseQuantity(allocatable[resource] ?? '0'));
+    if (offered < BigInt(count)) raised[resource] = String(count);
+  }
+  return raised;
 }
 
 /** Whether the pod means this node: its selector and affinity, and the name that it was bound to. */

@@ -124,6 +124,9 @@ export async function createClusterKubelet(
       const built = await createNode(deps.settings, {
         declaredFeatures: declaredFeatures(deps.settings),
         pressure: () => pressureFacts(deps.pressure()),
+        ...(deps.devices === undefined
+          ? {}
+          : { devices: deps.devices.capacity, devicesKnown: deps.devices.isKnown }),
         ...cluster,
         api: apis,
         runtime: deps.check,

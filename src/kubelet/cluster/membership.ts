@@ -1,6 +1,7 @@
 /** Where a kubelet and the cluster that its node is part of meet; without an API server nothing of the cluster is loaded. */
 import type { TaskGroup } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
+import type { DeviceResources } from '../../node/index.js';
 import type { PodManager } from '../../pods/desired/index.js';
 import type { PodActivity } from '../../pods/events/index.js';
 import type { StatusManager } from '../../pods/status/index.js';
@@ -22,6 +23,10 @@ export interface MembershipDeps {
   pressure(): readonly PressureCondition[];
   /** Whose volumes the cluster attaches and must not detach too early. */
   readonly volumes: Pick<PodVolumes, 'volumesInUse' | 'volumesReported' | 'attachmentsChanged'>;
+  /** What device plugins offer, and whether devices of earlier runs are known. Absent where there are no such plugins. */
+  readonly devices?:
+    | { readonly capacity: () => DeviceResources; readonly isKnown: () => boolean }
+    | undefined;
   /** Why the node is not ready while its machine shuts down. */
   shutdownError(): string | undefined;
 }

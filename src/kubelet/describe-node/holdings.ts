@@ -1,5 +1,6 @@
 /** Says of each manager's state who holds what, for the description of the node. */
 import type { CpuState } from '../../resources/cpu-manager/index.js';
+import { type DeviceHolder, idsOf } from '../../resources/device-manager/index.js';
 import type { MemoryBlock } from '../../resources/memory-manager/index.js';
 import type { ContainerHolding, HeldMemory, ResourceHoldings } from './contracts.js';
 
@@ -30,6 +31,16 @@ export function memoryHoldings({
         [...containers].flatMap(([container, blocks]) => held(podUid, container, blocks)),
       ),
     ],
+  };
+}
+
+export function deviceHoldings(holders: readonly DeviceHolder[]): ResourceHoldings {
+  return {
+    held: holders.map(({ podUid, container, resource, record }) => ({
+      podUid,
+      container,
+      devices: [{ resource, ids: [...idsOf(record)].sort() }],
+    })),
   };
 }
 

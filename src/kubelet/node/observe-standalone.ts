@@ -26,15 +26,19 @@ export function standaloneObserver(
     runtimeName,
     eviction,
     shutdownError,
+    devices,
   }: {
     readonly check: RuntimeView;
     readonly runtimeName: Pick<RuntimeName, 'current' | 'version'>;
     readonly eviction: Pick<NodeEviction, 'conditions'>;
     readonly shutdownError: () => string | undefined;
+    /** Keeps the devices of the node current. */
+    readonly devices?: (() => unknown) | undefined;
   },
 ): StandaloneObserver {
-  const now = (): Node | undefined =>
-    standaloneNode?.observe({
+  const now = (): Node | undefined => {
+    devices?.();
+    return standaloneNode?.observe({
       nowMs: clock.now(),
       runtime: runtimeStatus(check, { name: runtimeName.current, version: runtimeName.version }),
       pressure: pressureFacts(eviction.conditions()),
@@ -44,6 +48,7 @@ export function standaloneObserver(
         isCpuQuotaAvailable: host.isCpuQuotaAvailable,
       }),
     });
+  };
   return {
     now,
     async run(signal) {

@@ -13,10 +13,11 @@ import {
 import { type ContainerPlacement, type InternalLifecycle, placedBy } from '../../runtime-manager/index.js';
 import { type AdmissionHandler, admitted } from '../admission/admission.js';
 import type { ResourceHoldings } from '../describe-node/contracts.js';
-import { cpuHoldings, memoryHoldings } from '../describe-node/holdings.js';
+import { cpuHoldings, deviceHoldings, memoryHoldings } from '../describe-node/holdings.js';
 import type { KubeletSettings } from '../settings.js';
 import type { StartManager } from '../start-up/managers.js';
 import { type CpuManagerPorts, createCpuManager, mayRun } from './create-cpu-manager.js';
+import { createDeviceManager, type DeviceManagerPorts, type NodeDevices } from './create-device-manager.js';
 import { createMemoryManager } from './create-memory-manager.js';
 
 export interface ResourceManagers {
@@ -33,6 +34,8 @@ export interface ResourceManagers {
     allocatableCpus(): readonly number[];
     allocatableMemory(): readonly ListedMemory[];
   };
+  /** Absent where device plugins are not wanted. */
+  readonly devices: NodeDevices | undefined;
   readonly start: StartManager;
   stop(): Promise<void>;
 }
@@ -41,11 +44,13 @@ export interface ResourceManagers {
 export async function createResourceManagers(
   settings: Parameters<typeof createCpuManager>[0] &
     Parameters<typeof createMemoryManager>[0] &
+    Parameters<typeof createDeviceManager>[0] &
     Pick<KubeletSettings, 'machine' | 'stopping'>,
-  ports: Omit<CpuManagerPorts, 'topology'> & {
-    /** Gives containers what drivers prepared for them. */
-    readonly claims?: ContainerPlacement | undefined;
-  },
+  ports: Omit<CpuManagerPorts, 'topology'> &
+    DeviceManagerPorts & {
+      /** Gives containers what drivers prepared for them. */
+      readonly claims?: ContainerPlacement | undefined;
+    },
 ): Promise<ResourceManagers> {
   const { config, gates, clock, registry, machine, stopping } = settings;
   let known: ReturnType<typeof readMachineTopology> | undefined;
@@ -58,12 +63,14 @@ export async function createResourceManagers(
     name === 'none' ? undefined : createAligningPolicy({ policy: name, options, machine: await topology() });
   const cpus = await createCpuManager(settings, { ...ports, topology });
   const memory = await createMemoryManager(settings, topology);
+  const machineNodes = policy === undefined ? [] : (await topology()).numaNodes.map(({ id }) => id);
+  const devices = await createDeviceManager(settings, ports, machineNodes);
   const metrics = registry.once(createTopologyManagerMetrics);
   const manager = new TopologyManager({
     clock,
     policy,
     scope: config.topologyManagerScope,
-    providers: [cpus.manager, memory.manager],
+    providers: [...(devices === undefined ? [] : [devices.manager]), cpus.manager, memory.manager],
     alignsPodLevel: gates.enabled('PodLevelResourceManagers'),
     metrics,
     alignment: registry.once(createAlignmentMetrics),
@@ -79,18 +86,23 @@ export async function createResourceManagers(
     const active = [...ports.activePods(), pod];
     const uids = new Set(active.map(({ metadata }) => metadata.uid));
     memory.manager.keepOnly(active, isStopping);
+    devices?.manager.keepOnly((uid) => uids.has(uid) || isStopping(uid));
     manager.hints.keepOnly((uid) => uids.has(uid));
   };
   /** Whether a pod that is no longer there holds something until its containers have stopped. */
   const isHeld = (pod: Pod): boolean =>
-    [...cpus.manager.state.entries.keys(), ...memory.manager.assignments.entries.keys()].some(
-      (uid) => uid !== pod.metadata.uid && isStopping(uid),
-    );
+    [
+      ...cpus.manager.state.entries.keys(),
+      ...memory.manager.assignments.entries.keys(),
+      ...(devices?.manager.holders() ?? []).map(({ podUid }) => podUid),
+    ].some((uid) => uid !== pod.metadata.uid && isStopping(uid));
+  const givesNothing = (): boolean =>
+    policy === undefined && placements.length === 0 && devices?.manager.hasDevices !== true;
   const allocate: AdmissionHandler['admit'] = async ({ pod, operation }) => {
     forgetOthers(pod);
     try {
       let refusal = await manager.admit(pod, operation, stopping.signal);
-      if (refusal !== undefined && operation === 'add' && isHeld(pod)) {
+      if (refusal !== undefined && refusal.until === undefined && operation === 'add' && isHeld(pod)) {
         const untilMs = clock.monotonic() + stoppingPatienceMs;
         while (isHeld(pod) && clock.monotonic() < untilMs) await sleep(clock, lookMs, stopping.signal);
         forgetOthers(pod);
@@ -108,16 +120,22 @@ export async function createResourceManagers(
     metrics.durationMs.observe(0);
     return admitted;
   };
+  // CDI devices of claims come before those of plugins.
+  const around = [
+    ...placements,
+    ...(ports.claims === undefined ? [] : [ports.claims]),
+    ...(devices === undefined ? [] : [devices.placement]),
+  ];
   let areCpusStarted = false;
-  const around = ports.claims === undefined ? placements : [...placements, ports.claims];
-  const givesNothing = policy === undefined && placements.length === 0;
   return {
-    admission: { name: 'topology', admit: givesNothing ? count : allocate },
+    admission: { name: 'topology', admit: (attempt) => (givesNothing() ? count : allocate)(attempt) },
     internals: around.length === 0 ? undefined : placedBy(around),
+    devices,
     hasExclusiveCpus: (pod, container) => cpus.manager.hasExclusiveCpus(pod, container),
     holdings: () => [
       ...(cpus.placement === undefined ? [] : [cpuHoldings(cpus.manager.state)]),
       ...(memory.placement === undefined ? [] : [memoryHoldings(memory.manager.assignments)]),
+      ...(devices === undefined ? [] : [deviceHoldings(devices.manager.holders())]),
     ],
     given: {
       cpus: (uid, name) => [...(cpus.manager.state.entries.get(uid)?.get(name) ?? [])],
@@ -138,9 +156,10 @@ export async function createResourceManagers(
       if (!areCpusStarted) await cpus.start(tasks).catch(failedStart('cpu'));
       areCpusStarted = true;
       await memory.start(tasks).catch(failedStart('memory'));
+      await devices?.start().catch(failedStart('device'));
     },
     async stop() {
-      await Promise.all([cpus.stop(), memory.manager.stop()]);
+      await Promise.all([cpus.stop(), memory.manager.stop(), devices?.stop()]);
     },
   };
 }
@@ -158,7 +177,7 @@ function hintPlacement({ hints }: TopologyManager): ContainerPlacement {
   };
 }
 
-function failedStart(manager: 'cpu' | 'memory'): (cause: unknown) => never {
+function failedStart(manager: 'cpu' | 'memory' | 'device'): (cause: unknown) => never {
   return (cause) => {
     throw new Error(`start ${manager} manager error: ${errorText(cause)}`, { cause });
   };

@@ -1,6 +1,6 @@
 /** What each kind of change in the desired pods leads to: admission, and work for the pod's worker. */
 
-import type { Clock, Gate } from '../../async/index.js';
+import { type Clock, type Gate, type TaskGroup, untilAborted } from '../../async/index.js';
 import { isMirrorPod, isTerminalPhase, type Pod, type PodStatus, qosClass } from '../../kube/index.js';
 import type { ConfigUpdate, PodConfig, PodManager } from '../../pods/desired/index.js';
 import { needsReadinessReconcile, rejectedStatus } from '../../pods/status/index.js';
@@ -30,6 +30,8 @@ export interface PodHandlersOptions {
   readonly allocation: Pick<AllocationManager, 'added' | 'updated' | 'removed'>;
   /** One decision at a time, so that no two are about the same room. */
   readonly turns: Gate;
+  /** Runs what waits until a pod can be judged again. */
+  readonly tasks: Pick<TaskGroup, 'start'>;
   readonly metrics: Pick<KubeletMetrics, 'rejections' | 'podLevelAdmissions'>;
   /** Ends pods so that a critical one fits. */
   readonly makeRoom: (pod: Pod, active: readonly Pod[], shortages: readonly Shortage[]) => Promise<MadeRoom>;
@@ -42,6 +44,8 @@ export interface PodHandlersOptions {
 export class PodHandlers {
   readonly #options: PodHandlersOptions;
   readonly #waiting = new Set<string>();
+  /** Of these, the pods that are to be judged again, each with the wait that is in force. */
+  readonly #parked = new Map<string, object>();
 
   constructor(options: PodHandlersOptions) {
     this.#options = options;
@@ -102,6 +106,7 @@ export class PodHandlers {
 
   #add(pod: Pod, startMs: number): Promise<void> | undefined {
     const { pods, workers, admission } = this.#options;
+    this.#unpark(pod.metadata.uid);
     pods.upsert(pod);
     if (isMirrorPod(pod)) {
       this.#updateThroughMirror(pod, pod, startMs);
@@ -115,7 +120,7 @@ export class PodHandlers {
     const asGiven = admission.recall(pod);
     const active = this.#active();
     const answer = admission.admitNew(asGiven, active);
-    if (answer instanceof Promise || (!answer.admit && answer.shortages !== undefined)) {
+    if (answer instanceof Promise || (!answer.admit && (answer.shortages ?? answer.until) !== undefined)) {
       return this.#addLater(pod, asGiven, answer, active, startMs);
     }
     this.#settle(pod, asGiven, answer, startMs);
@@ -135,15 +140,54 @@ export class PodHandlers {
     this.#waiting.add(uid);
     try {
       const answer = await first;
+      if (this.#isParked(pod, answer, startMs)) return;
       if (answer.admit || answer.shortages === undefined) return this.#settle(pod, asGiven, answer, startMs);
       const made = await makeRoom(asGiven, active, answer.shortages);
       if (made.kind === 'refused') return this.#settle(pod, asGiven, made.refusal, startMs);
       const ended = new Set(made.ended.map(({ metadata }) => metadata.uid));
       const left = this.#active().filter(({ metadata }) => !ended.has(metadata.uid));
-      this.#settle(pod, asGiven, await admission.admitNew(asGiven, left), startMs);
+      const second = await admission.admitNew(asGiven, left);
+      if (!this.#isParked(pod, second, startMs)) this.#settle(pod, asGiven, second, startMs);
     } finally {
-      this.#waiting.delete(uid);
+      if (!this.#parked.has(uid)) this.#waiting.delete(uid);
     }
+  }
+
+  /** For an answer that says when to ask again: whoever comes next has its turn meanwhile. */
+  #isParked({ metadata: { uid, name } }: Pod, answer: Admission, startMs: number): boolean {
+    const { pods, tasks, turns, allocation } = this.#options;
+    if (answer.admit || answer.until === undefined) return false;
+    // It was removed while it was judged.
+    if (pods.byUid(uid) === undefined) return true;
+    const { until } = answer;
+    const wait = {};
+    this.#waiting.add(uid);
+    this.#parked.set(uid, wait);
+    tasks.start(`the admission of pod ${name}`, async (signal) => {
+      await untilAborted(until, signal);
+      await turns.run(
+        async () => {
+          const pod = pods.byUid(uid);
+          if (this.#parked.get(uid) !== wait || pod === undefined) return;
+          await this.#add(pod, startMs);
+          allocation.added([pod]);
+        },
+        { signal },
+      );
+    });
+    return true;
+  }
+
+  #unpark(uid: string): boolean {
+    if (!this.#parked.delete(uid)) return false;
+    this.#waiting.delete(uid);
+    return true;
+  }
+
+  /** A pod that is not judged yet has no worker; only one that is deleted meanwhile gets one, to end it. */
+  #isUnjudged({ metadata: { uid, deletionTimestamp } }: Pod): boolean {
+    if (!this.#waiting.has(uid)) return false;
+    return deletionTimestamp === undefined || !this.#unpark(uid);
   }
 
   #active(): Pod[] {
@@ -158,7 +202,7 @@ export class PodHandlers {
       const before = pods.byUid(given.metadata.uid);
       pods.upsert(given);
       const { pod, mirror, wasMirror } = pods.podAndMirror(given);
-      if (pod === undefined || this.#isRefused(pod)) continue;
+      if (pod === undefined || this.#isRefused(pod) || this.#isUnjudged(pod)) continue;
       const isHeld = !wasMirror && allocation.updated(before, pod);
       if (isHeld && pod.metadata.deletionTimestamp === undefined) continue;
       workers.update({ type: 'update', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
@@ -175,6 +219,7 @@ export class PodHandlers {
         this.#updateThroughMirror(pod, pods.mirrorOf(pod), startMs);
         continue;
       }
+      this.#unpark(pod.metadata.uid);
       allocation.removed(pod.metadata.uid);
       if (config.allSourcesReady) {
         workers.update({ type: 'kill', pod, startMs });
@@ -218,7 +263,9 @@ export class PodHandlers {
     const { pods, workers, onMirror } = this.#options;
     const { pod } = pods.podAndMirror(seen);
     if (pod === undefined) return;
-    workers.update({ type: 'update', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
+    if (!this.#waiting.has(pod.metadata.uid)) {
+      workers.update({ type: 'update', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
+    }
     onMirror?.(pod);
   }
 
@@ -229,8 +276,11 @@ export class PodHandlers {
   }
 
   /** Gives an admitted pod what it was judged by, and hands it to its worker; a refused one has failed. */
-  #settle(pod: Pod, asGiven: Pod, answer: Admission, startMs: number): void {
-    const { statuses, timeline, metrics, admission } = this.#options;
+  #settle(judged: Pod, asGiven: Pod, answer: Admission, startMs: number): void {
+    const { pods, statuses, timeline, metrics, admission } = this.#options;
+    // It may have changed, or gone, while it was judged.
+    const pod = pods.byUid(judged.metadata.uid);
+    if (pod === undefined) return;
     if (!answer.admit) {
       timeline.event(podRef(pod), 'Warning', answer.reason, answer.message);
       statuses.set(pod, rejectedStatus(pod, answer.reason, answer.message));

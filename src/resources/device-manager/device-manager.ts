@@ -1,6 +1,6 @@
 /** Gives containers the devices of plugins, and remembers who holds which across restarts. */
 import { join } from 'node:path/posix';
-import { type Clock, errorText } from '../../async/index.js';
+import { type Clock, errorText, untilAborted } from '../../async/index.js';
 import { type DurableFiles, DurableState } from '../../host/index.js';
 import {
   type AnyContainer,
@@ -45,6 +45,8 @@ export interface DeviceManagerOptions {
   readonly isActive: (podUid: string) => boolean;
   /** Pods whose status has to tell another health. */
   readonly sync: (podUids: readonly string[]) => void;
+  /** What the node offers may have changed. */
+  readonly onChange?: () => void;
 }
 
 export interface DeviceCapacity {
@@ -81,7 +83,10 @@ export class DeviceManager implements HintProvider {
         this.#removed.delete(resource);
         this.#file?.changed();
       },
-      onChange: (resource) => this.#allocations.changed(resource),
+      onChange: (resource) => {
+        this.#allocations.changed(resource);
+        options.onChange?.();
+      },
     });
     this.#allocations = new DeviceAllocations({
       ...options,
@@ -246,6 +251,11 @@ export class DeviceManager implements HintProvider {
     return new Map([...resources].map((resource) => [resource, this.#records.inUse(resource).size]));
   }
 
+  /** Whether any resource of plugins is known, or held. */
+  get hasDevices(): boolean {
+    return this.plugins.states().length > 0 || !this.#records.isEmpty;
+  }
+
   /** Who holds what, for those who report it. */
   holders(): readonly DeviceHolder[] {
     return [...this.#records.holders()];
@@ -308,17 +318,3 @@ export class DeviceManager implements HintProvider {
 }
 
 const anywhere: TopologyHint = { mask: undefined, preferred: false };
-
-async function untilAborted(done: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  let stop: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    await Promise.race([done, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}

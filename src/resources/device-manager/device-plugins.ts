@@ -230,8 +230,8 @@ export class DevicePlugins {
   expire(): readonly string[] {
     const nowMs = this.#options.clock.monotonic();
     const expired = [...this.#resources].filter(([, { state }]) => isExpired(state, nowMs));
+    for (const [resource] of expired) this.#resources.delete(resource);
     for (const [resource, { state }] of expired) {
-      this.#resources.delete(resource);
       if (state.isKnown) this.#options.recorder.expired(resource);
       this.#options.onChange(resource);
     }

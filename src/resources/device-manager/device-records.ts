@@ -62,6 +62,10 @@ export class DeviceRecords {
     return freed;
   }
 
+  get isEmpty(): boolean {
+    return this.#pods.size === 0;
+  }
+
   has(podUid: string): boolean {
     return this.#pods.has(podUid);
   }

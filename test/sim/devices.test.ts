@@ -1,0 +1,233 @@
+/** A whole kubelet with device plugins: who gets which device, who waits, and what crashes of either side leave behind. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { SimulatedMachine } from '../../src/host/index.js';
+import type { Container, Pod } from '../../src/kube/index.js';
+import {
+  TestPlugin,
+  type TestPluginOptions,
+  TestPluginSockets,
+  testDirectory,
+} from '../../src/resources/device-manager/test-plugins.js';
+import { explainPod } from '../../src/timeline/index.js';
+import { Machine } from './machine.js';
+import { endNodes, second } from './node.js';
+import { apiPod } from './pods.js';
+import { startVolumeNode, type VolumeNodeOptions } from './volume-node.js';
+
+afterEach(endNodes);
+
+const resource = 'example.com/resource';
+
+interface DeviceNodeOptions extends VolumeNodeOptions {
+  readonly sockets?: TestPluginSockets;
+  readonly waitMs?: number;
+}
+
+async function start(options: DeviceNodeOptions = {}) {
+  const sockets = options.sockets ?? new TestPluginSockets();
+  const files = options.files ?? new SimulatedMachine();
+  const machine = options.machine ?? new Machine();
+  const { open, serve } = sockets;
+  const devicePlugins = { directory: testDirectory, waitMs: options.waitMs ?? 60 * second, open, serve };
+  const started = await startVolumeNode({
+    ...options,
+    files,
+    machine,
+    kubelet: { ...options.kubelet, devicePlugins },
+  });
+  await started.node.advance(second);
+  return { ...started, files, machine, sockets };
+}
+
+async function plugged(options: TestPluginOptions = {}, node: DeviceNodeOptions = {}) {
+  const started = await start(node);
+  const plugin = new TestPlugin(started.sockets, 'dp.sock', options);
+  await plugin.register();
+  await started.node.advance(second);
+  return { ...started, plugin };
+}
+
+function wanting(name: string, count = 1, change: Partial<Container> = {}): Pod {
+  const limits = { [resource]: String(count) };
+  const container = { name: 'app', image: 'app:1', resources: { limits, requests: limits }, ...change };
+  return apiPod(name, { containers: [container] });
+}
+
+const plain = (name: string): Pod => apiPod(name, { containers: [{ name: 'app', image: 'app:1' }] });
+
+describe('devices of a plugin', () => {
+  it('go to one pod each; who comes too late is refused', async () => {
+    const { node, machine } = await plugged();
+    node.put(wanting('a'));
+    node.put(wanting('b'));
+    await node.untilReady('a');
+    await node.untilReady('b');
+    expect([machine.usersOf('/tmp/Dev-1'), machine.usersOf('/tmp/Dev-2')]).toEqual([['a/app'], ['b/app']]);
+    node.put(wanting('c', 2));
+    await node.until('it is refused', () => node.status('c')?.phase === 'Failed');
+    expect(node.status('c')).toMatchObject({
+      reason: 'UnexpectedAdmissionError',
+      message: `Pod was rejected: Allocate failed due to requested number of devices unavailable for ${resource}. Requested: 2, Available: 0, which is unexpected`,
+    });
+  });
+
+  it('hold up nobody else while the plugin hangs', async () => {
+    const { node, plugin } = await plugged();
+    plugin.hanging.add('allocate');
+    node.put(wanting('a'));
+    await node.advance(second);
+    node.put(plain('b'));
+    await node.untilReady('b');
+    expect(node.status('a')?.phase).not.toBe('Failed');
+    await node.until('its time is over', () => node.status('a')?.phase === 'Failed');
+    expect(node.status('a')?.message).toContain('code = DeadlineExceeded');
+  });
+
+  it('show their health in the status of their pod', async () => {
+    const { node, plugin } = await plugged();
+    node.put(wanting('a'));
+    await node.untilReady('a');
+    const health = () => node.status('a')?.containerStatuses?.[0]?.allocatedResourcesStatus;
+    expect(health()).toEqual([{ name: resource, resources: [{ resourceID: 'Dev-1', health: 'Healthy' }] }]);
+    plugin.report([{ id: 'Dev-1', health: 'Unhealthy' }, { id: 'Dev-2' }]);
+    await node.until('it is told', () => health()?.[0]?.resources?.[0]?.health === 'Unhealthy');
+  });
+
+  it('are shown by describe', async () => {
+    const { node } = await plugged();
+    node.put(wanting('a'));
+    await node.untilReady('a');
+    const { holdings } = (await node.kubelet.describeNode()) ?? {};
+    expect(holdings?.holders.items).toMatchObject([
+      { name: 'a', container: 'app', devices: [{ resource, ids: ['Dev-1'] }] },
+    ]);
+  });
+
+  it('go to the next pod when theirs is gone', async () => {
+    const { node, machine } = await plugged({ devices: [{ id: 'Dev-1' }] });
+    node.put(wanting('a'));
+    await node.untilReady('a');
+    node.drop('a');
+    await node.untilStopped('a');
+    node.put(wanting('b'));
+    await node.untilReady('b');
+    expect(machine.usersOf('/tmp/Dev-1')).toEqual(['b/app']);
+  });
+});
+
+describe('a pod whose plugin has not registered yet', () => {
+  async function rebooted(waitMs?: number) {
+    const first = await plugged();
+    await first.node.stop();
+    return start({ ...first, ...(waitMs === undefined ? {} : { waitMs }) });
+  }
+
+  it('waits while others start, says so, and starts with the plugin', async () => {
+    const { node, sockets } = await rebooted();
+    node.put(wanting('a'));
+    node.put(plain('b'));
+    await node.untilReady('b');
+    expect(node.machine.running('a')).toEqual([]);
+    const { timeline } = node.kubelet;
+    const explained = explainPod(timeline.ofPod('uid-of-a'), timeline.ofNode(), node.machine.time.now());
+    expect(explained.waitsFor[0]).toMatch(
+      /^the device plugin of example\.com\/resource to register; it is refused in \d+s/,
+    );
+    expect(node.entries.map(({ what }) => what)).toContain('event.WaitingForDevicePlugin');
+    await sockets.plugins.get(`${testDirectory}/dp.sock`)?.register();
+    await node.untilReady('a');
+  });
+
+  it('is refused when its time is over, and at once where nobody is to wait', async () => {
+    const patient = await rebooted();
+    patient.node.put(wanting('a'));
+    await patient.node.advance(50 * second);
+    expect(patient.node.status('a')?.phase).not.toBe('Failed');
+    await patient.node.advance(11 * second);
+    expect(patient.node.status('a')?.phase).toBe('Failed');
+    const { node } = await rebooted(0);
+    node.put(wanting('a'));
+    await node.advance(second);
+    expect(node.status('a')?.message).toContain('no healthy devices present');
+  });
+
+  it('can be removed, and comes back as another', async () => {
+    const { node, sockets } = await rebooted();
+    node.put(wanting('a'));
+    await node.advance(5 * second);
+    node.drop('a');
+    await node.advance(5 * second);
+    await sockets.plugins.get(`${testDirectory}/dp.sock`)?.register();
+    await node.advance(5 * second);
+    expect(node.machine.running('a')).toEqual([]);
+    node.put(wanting('b', 2));
+    await node.untilReady('b');
+  });
+
+  it('ends when it is deleted', async () => {
+    const { node } = await rebooted();
+    const pod = wanting('a');
+    node.put(pod);
+    await node.advance(5 * second);
+    const deletionTimestamp = new Date(node.machine.time.now()).toISOString();
+    node.put({ ...pod, metadata: { ...pod.metadata, deletionTimestamp, deletionGracePeriodSeconds: 1 } });
+    await node.until('it is over', () => node.entries.some(({ what }) => what === 'pod.finished'));
+    expect(node.machine.running('a')).toEqual([]);
+  });
+});
+
+describe('a crash', () => {
+  const pods = [wanting('a'), wanting('b', 2), wanting('c')];
+  const devices = [1, 2, 3, 4].map((number) => ({ id: `Dev-${number}` }));
+
+  /** Every device is in one pod, and every pod has its devices. */
+  function expectWhole(machine: Machine): void {
+    const users = devices.map(({ id }) => machine.usersOf(`/tmp/${id}`));
+    expect(users.filter(({ length }) => length !== 1)).toEqual([]);
+    expect(users.flat().sort()).toEqual(['a/app', 'b/app', 'b/app', 'c/app']);
+  }
+
+  it.each(Array.from({ length: 40 }, (_, index) => index + 1))(
+    'of the agent at its change %i gives no device to two, and none is lost',
+    async (change) => {
+      const first = await start({ death: { change, when: change % 2 === 0 ? 'before' : 'after' } });
+      const plugin = new TestPlugin(first.sockets, 'dp.sock', { devices });
+      await plugin.register().catch(() => undefined);
+      for (const pod of pods) first.node.put(pod);
+      await first.node.advance(3 * second);
+      await first.crash();
+      const { node, machine, sockets } = await start(first);
+      // A resource that no report on disk names is unknown: its pods must come after the plugin.
+      const isKnown = change > 2;
+      if (isKnown) for (const pod of pods) node.put(pod);
+      await node.advance(second);
+      await sockets.plugins.get(plugin.path)?.register();
+      await node.advance(second);
+      if (!isKnown) for (const pod of pods) node.put(pod);
+      await node.until('all run', () => machine.running().length === 3);
+      expectWhole(machine);
+    },
+  );
+
+  it.each(['options', 'allocate'] as const)('of the plugin during %s', async (method) => {
+    const { node, machine, sockets } = await start();
+    const plugin = new TestPlugin(sockets, 'dp.sock', { devices });
+    plugin.hanging.add(method);
+    const registered = plugin.register().catch(() => undefined);
+    await node.advance(second);
+    node.put(wanting('x'));
+    await node.advance(second);
+    plugin.kill();
+    await node.advance(11 * second);
+    await registered;
+    const next = new TestPlugin(sockets, 'dp.sock', { devices });
+    await next.register();
+    await node.advance(second);
+    for (const pod of pods) node.put(pod);
+    await node.advance(5 * second);
+    if (method === 'allocate') {
+      expect(node.status('x')?.phase).toBe('Failed');
+      expectWhole(machine);
+    }
+  });
+});
