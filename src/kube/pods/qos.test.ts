@@ -111,3 +111,18 @@ describe('quality of service', () => {
     expect(qosClass(pod)).toBe('BestEffort');
   });
 });
+
+it('of a pod with many containers looks at each of them a few times, however often it is asked for', () => {
+  let looks = 0;
+  const containers = Array.from({ length: 500 }, (_, n) => ({
+    name: `c${n}`,
+    image: 'i',
+    get resources() {
+      looks++;
+      return { requests: full, limits: full };
+    },
+  }));
+  const pod: PodManifest = { metadata: { name: 'many' }, spec: { containers } };
+  for (const _ of containers) expect(qosClass(pod)).toBe('Guaranteed');
+  expect(looks).toBeLessThan(5 * containers.length);
+});

@@ -14,10 +14,18 @@ export function qosClass(pod: PodManifest): PodQOSClass {
 
 /** The class that follows from the resources, whatever the API recorded. */
 export function computeQosClass(pod: PodManifest): PodQOSClass {
+  const { spec } = pod;
+  const known = classes.get(spec);
+  if (known !== undefined) return known;
   const shapes = new Set(consideredResources(pod).map(shapeOf));
   const [shape = 'BestEffort'] = shapes;
-  return shapes.size > 1 ? 'Burstable' : shape;
+  const computed = shapes.size > 1 ? 'Burstable' : shape;
+  classes.set(spec, computed);
+  return computed;
 }
+
+/** Asked for once for each container of a pod, and for each it takes all of them. A spec never changes in place. */
+const classes = new WeakMap<PodManifest['spec'], PodQOSClass>();
 
 /** The class of a pod with only these resources. */
 function shapeOf(resources: ResourceRequirements | undefined): PodQOSClass {

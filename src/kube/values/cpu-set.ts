@@ -49,9 +49,12 @@ export class CpuSet implements Iterable<number> {
   }
 
   static union(sets: Iterable<CpuSet>): CpuSet {
-    let all = CpuSet.empty;
-    for (const set of sets) all = all.union(set);
-    return all;
+    const words: number[] = [];
+    for (const set of sets) {
+      const others = set.#words;
+      for (let at = 0; at < others.length; at++) words[at] = (words[at] ?? 0) | (others[at] ?? 0);
+    }
+    return CpuSet.#made(words);
   }
 
   get size(): number {

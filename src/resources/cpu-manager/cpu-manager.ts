@@ -71,6 +71,8 @@ export class CpuManager implements HintProvider {
   /** Entries found out from what runs, as `UID/NAME`, until the pod shows what it asks for. */
   #unproven = new Set<string>();
 
+  readonly #names = new WeakMap<Pod, ReadonlyMap<string, Container>>();
+
   constructor(options: CpuManagerOptions) {
     this.#options = options;
     this.#recorder = new CpuManagerRecorder(options);
@@ -222,7 +224,7 @@ export class CpuManager implements HintProvider {
     for (const [uid, containers] of this.#state.entries) {
       const pod = this.#pending?.metadata.uid === uid ? this.#pending : pods.activePod(uid);
       if (pod === undefined && pods.mayRun(uid)) continue;
-      const names = new Map(pod === undefined ? [] : startedContainers(pod).map((one) => [one.name, one]));
+      const names = this.#namesOf(pod);
       for (const [name, cpus] of containers) {
         const container = names.get(name);
         if (pod !== undefined && container !== undefined && this.#isProven(pod, container, cpus)) continue;
@@ -230,6 +232,14 @@ export class CpuManager implements HintProvider {
         this.#recorder.released(pod === undefined ? undefined : podRef(pod), uid, name, cpus, this.#state);
       }
     }
+  }
+
+  /** Each container of a pod that is admitted asks for the names of all of them. */
+  #namesOf(pod: Pod | undefined): ReadonlyMap<string, Container> {
+    if (pod === undefined) return new Map();
+    const names = this.#names.get(pod) ?? new Map(startedContainers(pod).map((one) => [one.name, one]));
+    this.#names.set(pod, names);
+    return names;
   }
 
   /** CPUs that a container had before its file was lost are its own only if it asks for as many. */

@@ -57,8 +57,8 @@ export function withoutEntry(state: CpuState, podUid: string, container: string)
   return { ...next, defaultCpuSet: state.defaultCpuSet.union(freed) };
 }
 
-/** The number of CPUs that are not in the shared pool but with containers or pods. */
-export function exclusiveCpus(state: CpuState): CpuSet {
-  const uids = new Set([...state.entries.keys(), ...state.podEntries.keys()]);
-  return CpuSet.union([...uids].map((uid) => heldByPod(state, uid)));
+/** The CPUs that are not in the shared pool but with containers or pods. */
+export function exclusiveCpus({ entries, podEntries }: CpuState): CpuSet {
+  const ofContainers = [...entries.values()].flatMap((containers) => [...containers.values()]);
+  return CpuSet.union([...podEntries.values(), ...ofContainers]);
 }

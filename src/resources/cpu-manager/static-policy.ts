@@ -76,7 +76,7 @@ export interface ReusableCpus {
 
 /** Only what the pod still holds can be used again. */
 export function reusableFor(state: CpuState, reusable: ReusableCpus | undefined, podUid: string): CpuSet {
-  if (reusable?.podUid !== podUid) return CpuSet.empty;
+  if (reusable?.podUid !== podUid || reusable.cpus.isEmpty) return CpuSet.empty;
   return reusable.cpus.intersection(heldByPod(state, podUid));
 }
 

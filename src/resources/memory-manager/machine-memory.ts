@@ -115,12 +115,15 @@ export function usedMemory(unused: MachineMemory, assignments: MemoryAssignments
 
 interface NodeDraft {
   numberOfAssignments: number;
-  readonly memoryMap: Map<string, MemoryTable>;
+  readonly memoryMap: Map<string, TableDraft>;
   cells: readonly number[];
 }
 
+type TableDraft = { -readonly [Figure in keyof MemoryTable]: MemoryTable[Figure] };
+
 function draftOf({ memoryMap, cells }: NodeMemory): NodeDraft {
-  return { numberOfAssignments: 0, memoryMap: new Map(memoryMap), cells };
+  const tables = [...memoryMap].map(([type, table]): [string, TableDraft] => [type, { ...table }]);
+  return { numberOfAssignments: 0, memoryMap: new Map(tables), cells };
 }
 
 interface CountedBlock {
@@ -158,12 +161,12 @@ function blockProblem(nodes: ReadonlyMap<number, NodeDraft>, block: MemoryBlock)
 function take(nodes: ReadonlyMap<number, NodeDraft>, { numaAffinity, type, size }: MemoryBlock): number {
   let left = size;
   for (const id of numaAffinity) {
-    const node = nodes.get(id);
-    const table = node?.memoryMap.get(type);
-    if (node === undefined || table === undefined) continue;
+    const table = nodes.get(id)?.memoryMap.get(type);
+    if (table === undefined) continue;
     const taken = Math.min(left, table.free);
     left -= taken;
-    node.memoryMap.set(type, { ...table, reserved: table.reserved + taken, free: table.free - taken });
+    table.reserved += taken;
+    table.free -= taken;
   }
   return left;
 }

@@ -41,6 +41,24 @@ export function maskOfIds(machine: MachineMemory, nodes: readonly number[]): Num
   return maskOf(nodes.map((id) => ids.indexOf(id)).filter((position) => position >= 0));
 }
 
+interface NodeSet {
+  readonly mask: NumaMask;
+  readonly ids: readonly number[];
+}
+
+/** The sets of nodes of the last machine that was asked about; a node has one. */
+let lastSets: { readonly nodes: string; readonly sets: readonly NodeSet[] } | undefined;
+
+/** All sets of these nodes, the smallest first. Each admission asks for them, and they are up to 65535. */
+function nodeSets(ids: readonly number[]): readonly NodeSet[] {
+  const nodes = ids.join();
+  if (lastSets?.nodes !== nodes) {
+    const sets = [...masksBySize(ids.length)].map((mask) => ({ mask, ids: idsAt(ids, mask) }));
+    lastSets = { nodes, sets };
+  }
+  return lastSets.sets;
+}
+
 /** The hints for every type of the request; each type has the same ones. Empty if no nodes can serve it. */
 export function memoryHints(
   machine: MachineMemory,
@@ -48,9 +66,7 @@ export function memoryHints(
 ): readonly NodeHint[] {
   const possible: NumaMask[] = [];
   let fewest = machine.size;
-  const all = [...machine.keys()];
-  for (const mask of masksBySize(machine.size)) {
-    const ids = idsAt(all, mask);
+  for (const { mask, ids } of nodeSets([...machine.keys()])) {
     if (!holds(request, (type) => sumOver(machine, ids, type, 'allocatable'))) continue;
     fewest = Math.min(fewest, ids.length);
     if (!mayBeUsedTogether(machine, ids)) continue;

@@ -172,8 +172,8 @@ export class MemoryManager implements HintProvider {
     if (this.#blocksOf(pod, container) !== undefined) return allocated;
     if (hasEnded(this.#assignments, pod, container)) return allocated;
     const demand = this.#demand(pod, request);
-    const bound = this.#boundHints(memoryHints(this.#machine, demand), pod, container, []);
-    const chosen = chooseNodes(this.#machine, demand, hint.mask === undefined ? (bound[0] ?? hint) : hint);
+    const bound = hint.mask === undefined ? this.#boundHint(demand, pod, container) : undefined;
+    const chosen = chooseNodes(this.#machine, demand, bound ?? hint);
     if (chosen.kind === 'refused') return this.#refused('node', chosen.message);
     const blocks = blocksFor(request, chosen.ids);
     return this.#assign('node', withContainerBlocks(this.#assignments, pod, container, blocks), [
@@ -259,16 +259,18 @@ export class MemoryManager implements HintProvider {
   }
 
   /** Only the nodes that the container runs on, if it is bound to some that are possible. */
-  #boundHints(
-    hints: readonly NodeHint[],
-    pod: Pod,
-    { name }: Container,
-    otherwise = hints,
-  ): readonly NodeHint[] {
+  #boundHints(hints: readonly NodeHint[], pod: Pod, { name }: Container): readonly NodeHint[] {
     const ids = this.#bound.get(pod.metadata.uid)?.get(name);
-    if (ids === undefined) return otherwise;
+    if (ids === undefined) return hints;
     const mask = maskOfIds(this.#machine, ids);
-    return hints.some((hint) => hint.mask === mask) ? [{ mask, preferred: true }] : otherwise;
+    return hints.some((hint) => hint.mask === mask) ? [{ mask, preferred: true }] : hints;
+  }
+
+  #boundHint(demand: MemoryDemand, pod: Pod, container: Container): NodeHint | undefined {
+    if (this.#bound.get(pod.metadata.uid)?.get(container.name) === undefined) return undefined;
+    const hints = memoryHints(this.#machine, demand);
+    const bound = this.#boundHints(hints, pod, container);
+    return bound === hints ? undefined : bound[0];
   }
 
   #refused(source: 'node' | 'pod', message: string, reason?: string): AllocationOutcome {
@@ -289,13 +291,13 @@ export class MemoryManager implements HintProvider {
     const { podLevel } = this.#options;
     podLevel?.allocations.inc({ resource_name: 'memory', source });
     for (const type of types) podLevel?.assignments.inc({ resource_name: 'memory', assignment_type: type });
-    this.#set(assignments);
+    this.#set(assignments, used.machine);
     return allocated;
   }
 
-  #set(assignments: MemoryAssignments): void {
+  #set(assignments: MemoryAssignments, machine?: MachineMemory): void {
     if (assignments === this.#assignments) return;
-    this.#machine = this.#machineFor(assignments);
+    this.#machine = machine ?? this.#machineFor(assignments);
     this.#assignments = assignments;
     this.#file?.changed();
   }
