@@ -65,6 +65,19 @@ it('what others must wait for delays nobody else: pods go on, and later ones com
   expect(node.status('greedy')).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' });
 });
 
+it('a pod with a huge grace period delays the critical one, and all others, for a minute at most', async () => {
+  const node = await start();
+  node.put(asking('large', '900m', { graceSeconds: 86_400, sim: { 'stop-delay': '7200s' } }));
+  await node.untilReady('large');
+  node.put(critical('critical', '500m'));
+  await node.until('it is being ended', () => node.reasons('large').includes('Preempting'));
+  node.put(apiPod('modest'));
+  await node.untilReady('critical', 70 * second);
+  await node.untilReady('modest', 10 * second);
+  expect(node.machine.running('large')).toHaveLength(1);
+  expect(node.reasons('large')).not.toContain('ExceededGracePeriod');
+});
+
 it('a critical pod for which nobody can make room is refused', async () => {
   const node = await start();
   node.put(asking('small', '100m'));

@@ -71,7 +71,7 @@ export function aggregateContainers(spec: PodSpec, side: 'limits' | 'requests'):
 export function aggregatePod(spec: PodSpec, side: 'limits' | 'requests'): Map<string, Quantity> {
   const amounts = aggregateContainers(spec, side);
   for (const [name, text] of Object.entries(spec.resources?.[side] ?? {})) {
-    if (isPodLevelResource(name)) amounts.set(name, parseQuantity(text));
+    if (isPodLevelResource(name)) amounts.set(name, countedAmount(text));
   }
   return amounts;
 }
@@ -81,7 +81,7 @@ export function podRequests({ spec }: PodManifest): Map<string, Quantity> {
   const requests = aggregatePod(spec, 'requests');
   for (const [name, text] of Object.entries(spec.overhead ?? {})) {
     const known = requests.get(name);
-    const overhead = parseQuantity(text);
+    const overhead = countedAmount(text);
     requests.set(name, known === undefined ? overhead : addQuantities(known, overhead));
   }
   return requests;
@@ -93,9 +93,15 @@ export function podLimits({ spec }: PodManifest): Map<string, Quantity> {
   for (const [name, text] of Object.entries(spec.overhead ?? {})) {
     const known = limits.get(name);
     if (known === undefined || compareQuantities(known, zeroQuantity) === 0) continue;
-    limits.set(name, addQuantities(known, parseQuantity(text)));
+    limits.set(name, addQuantities(known, countedAmount(text)));
   }
   return limits;
+}
+
+/** Nobody makes room by asking for less than nothing; a pod that got past all validation may try. */
+export function countedAmount(text: string): Quantity {
+  const amount = parseQuantity(text);
+  return amount.nanos < 0n ? zeroQuantity : amount;
 }
 
 function add(
@@ -105,7 +111,7 @@ function add(
 ): void {
   for (const [name, text] of Object.entries(container.resources?.[side] ?? {})) {
     const known = amounts.get(name);
-    const amount = parseQuantity(text);
+    const amount = countedAmount(text);
     amounts.set(name, known === undefined ? amount : addQuantities(known, amount));
   }
 }

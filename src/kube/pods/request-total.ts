@@ -1,9 +1,12 @@
 /** What a pod counts for where pods are compared by their requests: eviction ranks by it, preemption makes room by it. */
-import { aggregateContainers, isPodLevelResource } from '../manifests/pod-resource-defaults.js';
+import {
+  aggregateContainers,
+  countedAmount,
+  isPodLevelResource,
+} from '../manifests/pod-resource-defaults.js';
 import type { PodManifest } from '../types/pod.js';
 import {
   addQuantities,
-  parseQuantity,
   type Quantity,
   quantityMilliValue,
   quantityValue,
@@ -18,14 +21,14 @@ export function podRequestTotal(pod: PodManifest, resource: string): number {
   const total =
     requested.nanos === 0n || overhead === undefined
       ? requested
-      : addQuantities(requested, parseQuantity(overhead));
+      : addQuantities(requested, countedAmount(overhead));
   return Number(resource === 'cpu' ? quantityMilliValue(total) : quantityValue(total));
 }
 
 /** Where the pod itself has resources, those of its containers do not count. */
 function requestOf({ spec }: PodManifest, resource: string): Quantity {
   if (isPodLevelResource(resource) && hasPodLevelResources(spec.resources)) {
-    return parseQuantity(spec.resources?.requests?.[resource] ?? '0');
+    return countedAmount(spec.resources?.requests?.[resource] ?? '0');
   }
   return aggregateContainers(spec, 'requests').get(resource) ?? zeroQuantity;
 }

@@ -48,6 +48,32 @@ describe('resources', () => {
       [pod({ cpu: '3' }), pod({ cpu: '600m' })],
       shortOf('cpu', 500, 3600, 4000),
     ],
+    [
+      'others that ask for less than nothing leave no room',
+      pod({ cpu: '5' }),
+      [pod({ cpu: '-4' })],
+      shortOf('cpu', 5000, 0, 4000),
+    ],
+    [
+      'a container that asks for less than nothing makes no room for the next',
+      pod(
+        { cpu: '-4' },
+        {
+          containers: [
+            { name: 'a', image: 'i', resources: { requests: { cpu: '-4' } } },
+            { name: 'b', image: 'i', resources: { requests: { cpu: '5' } } },
+          ],
+        },
+      ),
+      [],
+      shortOf('cpu', 5000, 0, 4000),
+    ],
+    [
+      'nor does an overhead or a pod level of less than nothing',
+      pod({ cpu: '5' }, { overhead: { cpu: '-4' } }),
+      [pod({ cpu: '1' }, { resources: { requests: { cpu: '-4' } } })],
+      shortOf('cpu', 5000, 0, 4000),
+    ],
     ['nothing is asked for on a full node', pod({}), [pod({ cpu: '4' })], 'admitted'],
     ['memory in bytes', pod({ memory: '2Gi' }), [], shortOf('memory', 2147483648, 0, 1073741824)],
     ['cpu before memory', pod({ memory: '2Gi', cpu: '5' }), [], shortOf('cpu', 5000, 0, 4000)],

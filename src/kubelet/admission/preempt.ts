@@ -19,6 +19,12 @@ export interface PreemptContext {
   readonly signal: AbortSignal;
 }
 
+/**
+ * Nobody else is admitted meanwhile, and a pod may ask for a grace period of days. One that takes longer goes on stopping
+ * beside the critical pod.
+ */
+export const preemptionPatienceSeconds = 60;
+
 const eventMessage = 'Preempted in order to admit critical pod';
 
 /** What became of the attempt: the pods that were ended, or why there is no room. */
@@ -65,6 +71,7 @@ async function end(
   try {
     await killPodAndWait({ clock, timeline, workers, signal }, pod, {
       evict: true,
+      patienceSeconds: preemptionPatienceSeconds,
       statusOverride: (status) =>
         void Object.assign(status, applyKiller(pod, status, { by: 'preemption' }, clock.now())),
     });

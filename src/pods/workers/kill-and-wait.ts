@@ -8,6 +8,8 @@ export interface KillAndWaitOptions {
   readonly evict: boolean;
   readonly graceOverrideSeconds?: number;
   readonly statusOverride?: StatusOverride;
+  /** Resolves after this time at the latest, although the pod goes on stopping within its grace period. */
+  readonly patienceSeconds?: number;
 }
 
 export interface KillAndWaitContext {
@@ -46,8 +48,11 @@ export async function killPodAndWait(
     };
     workers.update({ type: 'kill', pod, kill });
   });
-  const timeout = sleep(clock, killTimeoutSeconds(graceSeconds) * 1000, waiting.signal).then(
-    () => 'timeout' as const,
+  const timeoutSeconds = killTimeoutSeconds(graceSeconds);
+  const { patienceSeconds = timeoutSeconds } = options;
+  const isPatient = patienceSeconds >= timeoutSeconds;
+  const timeout = sleep(clock, Math.min(timeoutSeconds, patienceSeconds) * 1000, waiting.signal).then(
+    () => (isPatient ? ('timeout' as const) : ('goes on' as const)),
     () => 'cancelled' as const,
   );
   const outcome = await Promise.race([completed, timeout]);
