@@ -144,6 +144,16 @@ describe('planVolumes', () => {
       expected: ['unmount v'],
     },
     {
+      rule: 'maps a wanted block volume, and unmaps an unwanted one before its device',
+      world: {
+        desired: [wanted('v', { mode: 'Block' })],
+        mounts: [actual('w', { mode: 'Block', podUid: 'u2' })],
+        devices: [{ ...device('d'), mode: 'Block' }],
+        gone: ['u2'],
+      },
+      expected: ['unmap w', 'map v', 'unmap device d'],
+    },
+    {
       rule: 'unmounts nothing before all sources are ready',
       world: { mounts: [actual('v')], gone: ['u1'], ready: false },
       expected: [],
