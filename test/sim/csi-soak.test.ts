@@ -64,6 +64,7 @@ class Soak {
 
   async step(): Promise<void> {
     const { cluster } = this;
+    if (!cluster.driver.isUp && this.#random() < 0.3) await this.#restartDriver();
     const chance = this.#random();
     if (chance < 0.3) await this.#createPod();
     else if (chance < 0.52) await this.#deletePod();
@@ -150,11 +151,13 @@ class Soak {
   }
 
   #failDriver(): void {
+    const effect = this.#pick(effects);
     const fault = {
       method: this.#pick(methods),
-      effect: this.#pick(effects),
+      effect,
       when: this.#random() < 0.5 ? ('before' as const) : ('after' as const),
-      times: 1 + Math.floor(this.#random() * 3),
+      // A driver that hangs for minutes again and again would leave nothing to see.
+      times: effect.kind === 'hang' || effect.kind === 'killed' ? 1 : 1 + Math.floor(this.#random() * 6),
     };
     this.#note(`driver: ${JSON.stringify(fault)}`);
     this.cluster.driver.fail(fault);
