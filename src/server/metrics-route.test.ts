@@ -30,6 +30,12 @@ it('compresses a text in parts', async () => {
   expect(gunzipSync(body as Uint8Array).toString()).toBe(parts.join(''));
 });
 
+it('compresses long texts whole, also where characters have several bytes', async () => {
+  const long = [1, 60_000, 7, 400_000, 300_000, 2].map((length, at) => `${'ä€x'.repeat(length)} ${at}\n`);
+  const { body } = await ask(() => long, 'gzip');
+  expect(gunzipSync(body as Uint8Array).toString()).toBe(long.join(''));
+});
+
 it('sends a text in parts as it is made, no faster than it is read', async () => {
   const seen: string[] = [];
   const { body } = await ask(() => made(seen));

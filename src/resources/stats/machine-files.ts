@@ -10,18 +10,24 @@ export class KeyedNumbers {
   readonly #text: string;
 
   constructor(text: string) {
-    this.#text = `\n${text}`;
+    this.#text = text;
   }
 
   get(key: string): number | undefined {
-    const line = `\n${key} `;
-    const found = this.#text.indexOf(line);
-    if (found < 0) return undefined;
-    const start = found + line.length;
+    const start = this.#after(key);
+    if (start < 0) return undefined;
     const end = this.#text.indexOf('\n', start);
     const rest = end < 0 ? this.#text.slice(start) : this.#text.slice(start, end);
     const [digits] = wholeDigits.exec(rest) ?? [];
     return digits === undefined ? undefined : Number(digits);
+  }
+
+  /** Where the value of the key begins; -1 without such a line. */
+  #after(key: string): number {
+    const begin = `${key} `;
+    if (this.#text.startsWith(begin)) return begin.length;
+    const found = this.#text.indexOf(`\n${begin}`);
+    return found < 0 ? -1 : found + 1 + begin.length;
   }
 }
 const wholeDigits = /^\d{1,20}(?= |$)/;
