@@ -3,6 +3,7 @@ import type { Pod, Volume } from '../../kube/index.js';
 
 export interface VolumeMeasure {
   readonly name: string;
+  /** Names it in messages, too; of a block volume only that. */
   readonly directory: string;
   /** Whether to measure the tree below the directory, or the whole file system mounted there, or to ask the volume's driver. */
   readonly by: 'tree' | 'fileSystem' | 'driver';
@@ -32,14 +33,17 @@ export function volumeMeasures(
   driverOf: (volumeName: string) => string | undefined = () => undefined,
 ): VolumeMeasure[] {
   return (pod.spec.volumes ?? []).flatMap((volume) => {
-    const directory = directoryOf(volume.name);
-    if (directory === undefined) return [];
-    const by = measures.get(pluginDirectory(directory, pod.metadata.uid) ?? '');
+    const mounted = directoryOf(volume.name);
+    const served = driverOf(volume.name);
+    // A block volume has no directory, but its driver knows its size.
+    if (mounted === undefined && served === undefined) return [];
+    const directory = mounted ?? `volume ${volume.name} of pod ${pod.metadata.uid}`;
+    const by =
+      mounted === undefined ? 'driver' : measures.get(pluginDirectory(mounted, pod.metadata.uid) ?? '');
     if (by === undefined) return [];
     const claim = claimName(pod, volume);
     const pvcRef = claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace } };
-    const driver = by === 'driver' ? driverOf(volume.name) : undefined;
-    const asked = driver === undefined ? {} : { driver };
+    const asked = by === 'driver' && served !== undefined ? { driver: served } : {};
     return [{ name: volume.name, directory, by, isEphemeral: isEphemeral(volume), ...asked, ...pvcRef }];
   });
 }

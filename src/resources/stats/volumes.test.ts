@@ -73,6 +73,29 @@ describe('volumeMeasures', () => {
   });
 });
 
+it('a block volume is measured by its driver, with its claim', () => {
+  const given: Pod = {
+    metadata: { name: 'a', namespace: 'n', uid: 'u1' },
+    spec: { containers: [], volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] },
+  };
+  expect(
+    volumeMeasures(
+      given,
+      () => undefined,
+      () => 'd.example.com',
+    ),
+  ).toEqual([
+    {
+      name: 'v',
+      directory: 'volume v of pod u1',
+      by: 'driver',
+      driver: 'd.example.com',
+      isEphemeral: false,
+      pvcRef: { name: 'data', namespace: 'n' },
+    },
+  ]);
+});
+
 function pod(uid: string, volumes: readonly VolumeMeasure[]): PodToMeasure {
   return { uid, name: uid, namespace: 'n', volumes };
 }
