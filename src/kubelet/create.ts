@@ -21,6 +21,7 @@ import { makeRoom } from './admission/preempt.js';
 import { createAllocated, createAllocation, syncAllocation } from './allocation/create-allocation.js';
 import { withJudgedGeneration } from './allocation/judged-pod.js';
 import type { ClusterMembership } from './cluster/membership.js';
+import { claimHoldings } from './describe-node/claim-holdings.js';
 import { createDescribeNode } from './describe-node/create-describe.js';
 import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
@@ -493,7 +494,12 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       node: () => ownNode.now() ?? settings.node(),
       eviction,
       activePods,
-      holdings: () => resources.holdings(),
+      holdings: () => [
+        ...resources.holdings(),
+        ...(dra === undefined
+          ? []
+          : [claimHoldings(activePods(), (namespace, name) => dra.manager.claim(namespace, name))]),
+      ],
     }),
     healthChecks: [
       { name: 'syncloop', check: () => loop.health() },

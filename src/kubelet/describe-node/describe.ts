@@ -173,7 +173,9 @@ function joined(all: readonly ContainerHolding[]): readonly ContainerHolding[] {
   const found = new Map<string, ContainerHolding>();
   for (const each of all) {
     const key = `${each.podUid}/${each.container}`;
-    found.set(key, { ...found.get(key), ...each });
+    const known = found.get(key);
+    const devices = [...(known?.devices ?? []), ...(each.devices ?? [])];
+    found.set(key, { ...known, ...each, ...(devices.length === 0 ? {} : { devices }) });
   }
   return [...found.values()];
 }

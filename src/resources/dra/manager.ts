@@ -15,7 +15,7 @@ import { DeviceHealthWatch } from './health-watch.js';
 import type { ClaimRules } from './judge-claim.js';
 import type { DraMetrics } from './metrics.js';
 import { claimsOfContainer, usesClaims } from './pod-claims.js';
-import { type ClaimPorts, DriverMissing, preparePod } from './prepare-pod.js';
+import { type ClaimPorts, DriverFailure, preparePod } from './prepare-pod.js';
 import { ResourceSlices } from './resource-slices.js';
 import { adoptClaims, unpreparePod } from './unprepare-pod.js';
 
@@ -173,7 +173,7 @@ export class DraManager {
         await preparePod(this.#ports, pod, signal);
         this.#waiting.delete(uid);
       } catch (error) {
-        if (error instanceof DriverMissing) this.#waiting.set(uid, error.driver);
+        if (error instanceof DriverFailure) this.#waiting.set(uid, error.driver);
         if (isCancelled(error)) throw error;
         throw new Error(`prepare dynamic resources: ${errorText(error)}`, { cause: error });
       }

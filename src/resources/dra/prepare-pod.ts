@@ -1,5 +1,5 @@
 /** Prepares the claims of one pod: checks them all, records the pod's references, then has the drivers prepare them. */
-import { errorText, isCausedByCancellation, throwIfCancelled } from '../../async/index.js';
+import { errorText, isCancelled, isCausedByCancellation, throwIfCancelled } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import type { CachedClaim, ClaimCache } from './claim-cache.js';
@@ -31,9 +31,9 @@ export interface CheckedClaim {
   readonly drivers: ReadonlyMap<string, readonly string[]>;
 }
 
-/** A driver that the pod needs is not there. */
-export class DriverMissing extends Error {
-  override readonly name = 'DriverMissing';
+/** A driver that the pod needs is not there, or did not do what it should. */
+export class DriverFailure extends Error {
+  override readonly name = 'DriverFailure';
   readonly driver: string;
 
   constructor(driver: string, message: string) {
@@ -51,7 +51,9 @@ export async function preparePod(ports: ClaimPorts, pod: Pod, signal: AbortSigna
   if (claims.length > 0) await checkpointed(ports, 'cache');
   const unprepared = claims.filter(({ isPrepared }) => !isPrepared);
   for (const [driver, batch] of byDriver(unprepared, 'NodePrepareResources', ports.metrics.prepareSkips)) {
-    await ports.calls.prepare(driver, batch, signal);
+    await ports.calls.prepare(driver, batch, signal).catch((error: unknown) => {
+      throw isCancelled(error) ? error : new DriverFailure(driver, errorText(error));
+    });
     record(ports, pod, 'dra.prepare', driver, batch);
   }
   for (const claim of unprepared) ports.cache.setPrepared(claim);
@@ -84,7 +86,7 @@ async function checkClaims(
       try {
         drivers.pick(driver);
       } catch (error) {
-        throw new DriverMissing(driver, errorText(error));
+        throw new DriverFailure(driver, errorText(error));
       }
     }
     checked.push({ uid: judged.uid, name: claim.name, namespace, drivers: judged.drivers });
