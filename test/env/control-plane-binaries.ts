@@ -14,7 +14,8 @@ export type ControlPlaneProgram =
   | 'kube-controller-manager'
   | 'kube-scheduler'
   | 'kubectl'
-  | 'kubelet';
+  | 'kubelet'
+  | 'dra-test-driver';
 
 /** From the given directory, or installed by the machine's package. */
 export async function etcdProgram(): Promise<string> {
@@ -65,8 +66,15 @@ async function build(name: ControlPlaneProgram, target: string): Promise<void> {
   const flags = Object.entries(variables).map(([variable, value]) => `-X ${version}.${variable}=${value}`);
   const args = ['build', '-mod=mod', '-trimpath', '-ldflags', ['-s', '-w', ...flags].join(' ')];
   process.stderr.write(`building ${name} ${kubernetesVersion}; this takes minutes once\n`);
-  await goFor([...args, '-o', `${target}.new`, `k8s.io/kubernetes/cmd/${name}`], module);
+  await goFor([...args, '-o', `${target}.new`, packageOf(name)], module);
   renameSync(`${target}.new`, target);
+}
+
+/** The driver of dynamic resources that Kubernetes tests itself with is a program of its tests. */
+function packageOf(name: ControlPlaneProgram): string {
+  return name === 'dra-test-driver'
+    ? 'k8s.io/kubernetes/test/e2e/dra/test-driver'
+    : `k8s.io/kubernetes/cmd/${name}`;
 }
 
 /**
