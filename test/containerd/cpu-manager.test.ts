@@ -114,6 +114,36 @@ it('CPUs of a pod that is gone are shared again', async () => {
   expect(state()).toEqual({ policyName: 'static', defaultCpuSet: String(online) });
 });
 
+/** From before the admission to after the start, so that each falls between other effects: file, sandbox, create, start. */
+it.each([0, 40, 90, 150, 250, 500])(
+  'a kill -9 %i ms after an exclusive pod came gives nothing twice and loses nothing',
+  async (delayMs) => {
+    const name = `cut-${delayMs}`;
+    const containers = [
+      { name: 'app', image: busybox, command: forever, resources: { requests: one, limits: one } },
+    ];
+    await node.apply(`${name}.yaml`, manifest(name, { uid: `uid-${name}`, spec: { containers } }));
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    await node.kill('SIGKILL');
+    await node.start();
+    await node.untilReady(name);
+    expect(await node.running(name)).toHaveLength(1);
+    const own = await cpusOf(name);
+    expect(CpuSet.parse(own).size).toBe(1);
+    const rest = String(online.difference(CpuSet.parse(own)));
+    expect(state()).toEqual({
+      policyName: 'static',
+      defaultCpuSet: rest,
+      entries: { [`uid-${name}`]: { app: own } },
+    });
+    await eventually('the others leave', async () => (await cpusOf('shared')) === rest);
+    await node.remove(`${name}.yaml`);
+    await node.untilGone(name);
+    await eventually('the pool grows', async () => (await cpusOf('shared')) === String(online));
+  },
+  120_000,
+);
+
 it('a policy that changes needs no hand: the old file is set aside, and containers that run may use all CPUs', async () => {
   await run('bound', { requests: one, limits: one });
   expect(CpuSet.parse(await cpusOf('bound')).size).toBe(1);
