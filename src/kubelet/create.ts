@@ -42,6 +42,7 @@ import { createShutdown } from './rooms/create-shutdown.js';
 import { createSources, sourceNames } from './rooms/create-sources.js';
 import { createUserNamespaces } from './rooms/create-user-namespaces.js';
 import { createVolumes } from './rooms/create-volumes.js';
+import { deviceProvider } from './rooms/device-provider.js';
 import { readSettings } from './settings.js';
 import { type KubeletManagers, runtimeStart } from './start-up/managers.js';
 import { prepareMachine } from './start-up/prepare-machine.js';
@@ -197,6 +198,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     allPods: () => pods.list(),
     resources,
     dra: dra?.manager,
+    devices: resources.devices && deviceProvider(resources.devices.manager),
   });
   const runtimeName = new RuntimeName(() => runtime.version());
   let membership: ClusterMembership | undefined;
