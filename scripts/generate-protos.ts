@@ -20,7 +20,6 @@ const protos: readonly ProtoEntry[] = [
   { proto: 'src/resources/dra/dra-health.proto' },
   { proto: 'src/resources/pod-resources/pod-resources.proto' },
   { proto: 'src/resources/pod-resources/pod-resources-alpha.proto' },
-  { proto: 'src/pods/pods-api/pods-api.proto' },
   // What the generator's own test reads: every feature once.
   { proto: 'scripts/proto/every-feature.proto' },
 ];
