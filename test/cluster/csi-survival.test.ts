@@ -1,6 +1,6 @@
 /** StatefulSets keep what they wrote whoever is killed: the agent, the storage driver, or the whole machine. */
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { presentProgram } from '../env/control-plane-binaries.js';
+import { controlPlaneProgram } from '../env/control-plane-binaries.js';
 import type { CsiMethod } from '../env/csi-driver/calls.js';
 import type { CsiDriverProcess } from '../env/csi-driver/driver-process.js';
 import { detachLoopDevices } from '../env/csi-driver/loop-devices.js';
@@ -202,42 +202,35 @@ it('sets are back with their data after the machine went down without a word', {
   await nothingLeft();
 });
 
-const reference = presentProgram('kubelet');
-
-/** Runs where the reference kubelet has been built or is given: no test builds it. */
-it.skipIf(reference === undefined)(
-  'sets run on when the node is given to another kubelet, and back',
-  {
-    timeout: 300_000,
-  },
-  async () => {
-    await cluster.apply(statefulSet('shared', disk), statefulSet('handed', plain));
-    const pods = ['shared-0', 'handed-0'];
-    await Promise.all(pods.map((pod) => cluster.untilReady(pod)));
-    const sums = await Promise.all(pods.map((pod) => write(cluster, pod)));
-    const lives = await Promise.all(pods.map((pod) => lifeOf(cluster, pod)));
-    for (const kubelet of [reference, undefined]) {
-      for (const driver of [disk, plain]) driver.forget();
-      await cluster.node.switchTo(kubelet);
-      await cluster.node.start();
-      for (const driver of [disk, plain]) {
-        await eventually(
-          `${driver.name} publishes anew`,
-          async () => driver.log('nodePublishVolume').length > 0,
-        );
-        expect(driver.log('nodeUnpublishVolume', 'nodeUnstageVolume')).toEqual([]);
-      }
-      await Promise.all(pods.map((pod) => untilWrites(cluster, pod)));
-      expect(await Promise.all(pods.map((pod) => lifeOf(cluster, pod)))).toEqual(lives);
-      expect(await Promise.all(pods.map((pod) => read(cluster, pod)))).toEqual(sums);
-      // The pod of one set is started anew by whoever has the node now.
-      await cluster.kubectl('delete', 'pod', 'handed-0');
-      await cluster.untilPod('handed-0', 'is ready', isReady);
-      lives[1] = await lifeOf(cluster, 'handed-0');
-      expect(await read(cluster, 'handed-0')).toBe(sums[1]);
+/** On a machine that has no other kubelet it is built first. */
+it('sets run on when the node is given to another kubelet, and back', { timeout: 1_800_000 }, async () => {
+  const reference = await controlPlaneProgram('kubelet');
+  await cluster.apply(statefulSet('shared', disk), statefulSet('handed', plain));
+  const pods = ['shared-0', 'handed-0'];
+  await Promise.all(pods.map((pod) => cluster.untilReady(pod)));
+  const sums = await Promise.all(pods.map((pod) => write(cluster, pod)));
+  const lives = await Promise.all(pods.map((pod) => lifeOf(cluster, pod)));
+  for (const kubelet of [reference, undefined]) {
+    for (const driver of [disk, plain]) driver.forget();
+    await cluster.node.switchTo(kubelet);
+    await cluster.node.start();
+    for (const driver of [disk, plain]) {
+      await eventually(
+        `${driver.name} publishes anew`,
+        async () => driver.log('nodePublishVolume').length > 0,
+      );
+      expect(driver.log('nodeUnpublishVolume', 'nodeUnstageVolume')).toEqual([]);
     }
-    await removeSet(cluster, 'shared');
-    await removeSet(cluster, 'handed');
-    await nothingLeft();
-  },
-);
+    await Promise.all(pods.map((pod) => untilWrites(cluster, pod)));
+    expect(await Promise.all(pods.map((pod) => lifeOf(cluster, pod)))).toEqual(lives);
+    expect(await Promise.all(pods.map((pod) => read(cluster, pod)))).toEqual(sums);
+    // The pod of one set is started anew by whoever has the node now.
+    await cluster.kubectl('delete', 'pod', 'handed-0');
+    await cluster.untilPod('handed-0', 'is ready', isReady);
+    lives[1] = await lifeOf(cluster, 'handed-0');
+    expect(await read(cluster, 'handed-0')).toBe(sums[1]);
+  }
+  await removeSet(cluster, 'shared');
+  await removeSet(cluster, 'handed');
+  await nothingLeft();
+});

@@ -33,12 +33,6 @@ export async function controlPlaneProgram(name: ControlPlaneProgram): Promise<st
   return built;
 }
 
-/** Only if nothing has to be built for it. */
-export function presentProgram(name: ControlPlaneProgram): string | undefined {
-  const built = join(cacheRoot(), 'bin', name);
-  return givenProgram(name) ?? (existsSync(built) ? built : undefined);
-}
-
 function givenProgram(name: string): string | undefined {
   const dir = process.env.KUBEBUILDER_ASSETS;
   const path = dir === undefined || dir === '' ? undefined : join(dir, name);
