@@ -15,7 +15,8 @@ export type ControlPlaneProgram =
   | 'kube-scheduler'
   | 'kubectl'
   | 'kubelet'
-  | 'dra-test-driver';
+  | 'dra-test-driver'
+  | 'sample-device-plugin';
 
 /** From the given directory, or installed by the machine's package. */
 export async function etcdProgram(): Promise<string> {
@@ -64,11 +65,14 @@ async function build(name: ControlPlaneProgram, target: string): Promise<void> {
   renameSync(`${target}.new`, target);
 }
 
-/** The driver of dynamic resources that Kubernetes tests itself with is a program of its tests. */
+/** Programs that Kubernetes tests itself with are not among its commands. */
+const packages: Partial<Record<ControlPlaneProgram, string>> = {
+  'dra-test-driver': 'test/e2e/dra/test-driver',
+  'sample-device-plugin': 'test/images/sample-device-plugin',
+};
+
 function packageOf(name: ControlPlaneProgram): string {
-  return name === 'dra-test-driver'
-    ? 'k8s.io/kubernetes/test/e2e/dra/test-driver'
-    : `k8s.io/kubernetes/cmd/${name}`;
+  return `k8s.io/kubernetes/${packages[name] ?? `cmd/${name}`}`;
 }
 
 /**
