@@ -97,6 +97,8 @@ export class Agent {
       config,
       '--root-dir',
       join(dir, 'root'),
+      '--device-plugin-dir',
+      join(dir, 'devices'),
       '--container-logs-dir',
       join(dir, 'links'),
       '--hostname-override',

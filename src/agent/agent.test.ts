@@ -49,7 +49,16 @@ async function configured(settings: object = {}): Promise<LoadedConfiguration> {
     ...settings,
   };
   await writeFile(file, JSON.stringify(content));
-  const argv = ['--config', 'config.json', '--root-dir', path.join(dir, 'root'), '--hostname-override', 'n1'];
+  const argv = [
+    '--config',
+    'config.json',
+    '--root-dir',
+    path.join(dir, 'root'),
+    '--device-plugin-dir',
+    path.join(dir, 'devices'),
+    '--hostname-override',
+    'n1',
+  ];
   const loaded = await readConfiguration({ argv, cwd: dir });
   if (loaded.kind !== 'run') throw new Error(`the flags ask for ${loaded.kind}`);
   return loaded;

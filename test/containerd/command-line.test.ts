@@ -114,7 +114,15 @@ describe('a start that cannot be', () => {
       'port.yaml',
       `${header}failCgroupV1: false\nauthentication: {webhook: {enabled: false}}\nauthorization: {mode: AlwaysAllow}\naddress: 127.0.0.1\nreadOnlyPort: ${port}\nhealthzPort: 0\ncontainerRuntimeEndpoint: ${containerd.endpoint}\npodLogsDir: ${dir}/logs\n`,
     );
-    const { code, stderr } = await nodelet('agent', '--config', file, '--root-dir', path.join(dir, 'root'));
+    const { code, stderr } = await nodelet(
+      'agent',
+      '--config',
+      file,
+      '--root-dir',
+      path.join(dir, 'root'),
+      '--device-plugin-dir',
+      path.join(dir, 'devices'),
+    );
     taken.close();
     expect(stderr).toMatch(/cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*set readOnlyPort/);
     expect(code).toBe(1);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Container, PodSpec, SecurityContext } from '../../src/kube/index.js';
 import { testImages } from '../env/index.js';
-import { busybox, forever, manifest, TestNode } from './agent.js';
+import { busybox, eventually, forever, manifest, TestNode } from './agent.js';
 
 let node: TestNode;
 beforeAll(async () => {
@@ -110,7 +110,11 @@ describe.concurrent('users and groups', () => {
         `^${message.replace(/[()]/g, '\\$&')} \\(pod: "${name}-node1_default\\(.*\\)", container: app\\)$`,
       ),
     );
-    expect(node.logOf(name, `event.Failed: Error: ${message}`).length).toBeGreaterThan(0);
+    // The log is written a moment after the status can be read.
+    await eventually(
+      'the refusal is told',
+      async () => node.logOf(name, `event.Failed: Error: ${message}`).length > 0,
+    );
     await node.remove(`${name}.yaml`);
   });
 

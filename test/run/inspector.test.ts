@@ -121,7 +121,15 @@ it('the runtime server and the agent live on without it', async () => {
       podLogsDir: path.join(dir, 'logs'),
     }),
   );
-  const agent = start('agent', '--config', config, '--root-dir', path.join(dir, 'root'));
+  const agent = start(
+    'agent',
+    '--config',
+    config,
+    '--root-dir',
+    path.join(dir, 'root'),
+    '--device-plugin-dir',
+    path.join(dir, 'devices'),
+  );
   await until('the agent is up', agent, /no source of pods/);
   for (const { pid, child, said } of [runtime, agent]) {
     await staysShut(pid);

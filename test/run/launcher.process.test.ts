@@ -108,7 +108,17 @@ describe(`bin/nodelet on Node ${version}`, () => {
       authorization: { mode: 'AlwaysAllow' },
     };
     await writeFile(config!, JSON.stringify(configuration));
-    const agent = start('agent', '--config', config!, '--root-dir', path.join(dir, 'root'), '-v', '4');
+    const agent = start(
+      'agent',
+      '--config',
+      config!,
+      '--root-dir',
+      path.join(dir, 'root'),
+      '--device-plugin-dir',
+      path.join(dir, 'devices'),
+      '-v',
+      '4',
+    );
     await until('the pod runs', () => /Started/.test(agent.stderr), agent);
     agent.child.kill('SIGTERM');
     expect(await exitCode(agent)).toBe(0);

@@ -56,7 +56,7 @@ class World {
   }
 
   async work(path: string, request: Record<string, unknown>): Promise<object> {
-    const [staging, target] = [String(request['stagingTargetPath']), String(request['targetPath'])];
+    const [staging, target] = [String(request.stagingTargetPath), String(request.targetPath)];
     const { files, mounts } = this.#outside;
     switch (path) {
       case Node.nodeGetInfo.path:
