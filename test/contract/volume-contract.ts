@@ -12,7 +12,7 @@ import { describeMountedVolumes } from './volume-contract-mounts.js';
 import { describeObjectVolumes } from './volume-contract-objects.js';
 import { describeProjectedVolumes } from './volume-contract-projected.js';
 
-export const signal = new AbortController().signal;
+export const signal: AbortSignal = new AbortController().signal;
 
 /** A pod as the agent has it: with the defaults of the API. */
 export function podOf(volumes: Volume[], spec: Partial<PodSpec> = {}, uid = 'pod-uid'): Pod {
