@@ -24,7 +24,7 @@ export interface NodeDevices {
   /** Takes plugins of the type DevicePlugin. */
   readonly handler: PluginHandler;
   readonly capacity: () => DeviceCapacity;
-  /** Whether devices of earlier runs may be known: then the node's record of them is left alone. */
+  /** Whether devices of this or an earlier run are known: then the node's record of them is left alone. */
   readonly isKnown: () => boolean;
   readonly inUse: DevicesInUse;
   readonly health: (podUid: string, container: string) => ResourceStatus[] | undefined;
@@ -94,7 +94,8 @@ export async function createDeviceManager(
     plugins: manager.plugins,
     metrics,
   });
-  let isKnown = await hasEntries(settings, directory);
+  // The agent's own socket lies there later, so only the first look tells of earlier runs.
+  const hadEntries = await hasEntries(settings, directory);
   let isStarted = false;
   return {
     manager,
@@ -103,14 +104,13 @@ export async function createDeviceManager(
     },
     handler: registration.handler,
     capacity,
-    isKnown: () => isKnown,
+    isKnown: () => hadEntries || manager.hasDevices,
     inUse: (uid) => manager.inUse(uid),
     health: (uid, container) => manager.health(uid, container),
     check: () => registration.health(),
     async start() {
       if (!isStarted) await manager.start(await runningContainers(cri));
       isStarted = true;
-      isKnown = true;
       await registration.start();
       capacity();
     },
