@@ -10,6 +10,8 @@ export const csiLimits = {
   /** Node statuses, events and files on disk have the handle of a volume. */
   volumeHandleBytes: 4 * KiB,
   fsTypeChars: 128,
+  /** Pods say it, and it becomes a part of a mount option. */
+  seLinuxPartChars: 256,
   /** All mount options of a volume. */
   mountOptionsBytes: 4 * KiB,
   /** All attributes of a volume. */
