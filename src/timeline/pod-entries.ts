@@ -165,6 +165,8 @@ export interface PodEntries {
   'volume.refresh': NoData;
   /** Mounts below the root directory are shared, or could not be. */
   'volume.share': NoData;
+  /** Volumes cannot be mounted with SELinux labels, as the machine does not tell what these are made of. */
+  'volume.selinux': NoData;
   /** Volumes of an earlier run were found, or their directory cannot be read: then without data. */
   'volume.reconstruct': { volumes: number; devices: number; unknown: number } | NoData;
   /** What an earlier run left of a volume was removed, or could not be. */

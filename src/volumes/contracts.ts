@@ -41,6 +41,8 @@ export interface SetUpRequest {
   readonly spec: VolumeSpec;
   /** A refresh of a mounted volume; if it fails, the volume stays mounted. */
   readonly isRemount: boolean;
+  /** The SELinux label that all of its files get by the mount; empty or absent: none. */
+  readonly seLinuxLabel?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -74,6 +76,8 @@ export interface DeviceRemains {
   /** The volume's name across pods: `kubernetes.io/local-volume/pv-1`. */
   readonly uniqueName: string;
   readonly innerName: string;
+  /** The SELinux label that it was mounted with, if any. */
+  readonly seLinuxLabel?: string | undefined;
 }
 
 /** A directory of a device that an earlier run left, and of which nothing is known. */
@@ -105,7 +109,7 @@ export interface DeviceMounts {
   mountDevice(
     spec: VolumeSpec,
     signal: AbortSignal,
-    options?: { readonly fsGroup?: number | undefined },
+    options?: { readonly fsGroup?: number | undefined; readonly seLinuxLabel?: string | undefined },
   ): Promise<void>;
   unmountDevice(device: DeviceRemains): Promise<void>;
   /** Devices that an earlier run left, also those that no pod has a directory for. Removes what has nothing in it. */
@@ -193,6 +197,8 @@ export interface VolumePlugin {
   /** Whether it has a directory below the pod's `volumes`; without one it is never reconstructed. */
   readonly ownsDirectory: boolean;
   readonly supportsMountOptions: boolean;
+  /** Whether a volume can be mounted with an SELinux label; absent where none can. */
+  supportsSELinuxMount?(spec: VolumeSpec): boolean;
   traits(spec: VolumeSpec): VolumeTraits;
   /** The volume's path on the machine; undefined if the runtime provides the content (image volumes). */
   hostPath(spec: VolumeSpec, podUid: string): string | undefined;
@@ -213,6 +219,8 @@ export interface VolumePlugin {
 export interface VolumeIdentity {
   readonly uniqueName: string | undefined;
   readonly driver?: string | undefined;
+  /** The SELinux label that it was mounted with, if any. */
+  readonly seLinuxLabel?: string | undefined;
 }
 
 /** The objects behind claims: read live from the API, or from manifests on a standalone node. */

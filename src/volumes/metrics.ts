@@ -34,6 +34,46 @@ export function createVolumeMetrics(registry = new Registry()) {
       'force_cleaned_failed_volume_operation_errors_total',
       'Failed attempts to remove volumes that no plugin knows.',
     ),
+    seLinux: {
+      container: labelFindings(registry, 'container', 'containers whose SELinux options make no label', [
+        'access_mode',
+      ]),
+      pod_context_mismatch: labelFindings(
+        registry,
+        'pod_context_mismatch',
+        'volumes that containers of a pod use with different SELinux labels',
+        ['access_mode'],
+      ),
+      volume_context_mismatch: labelFindings(
+        registry,
+        'volume_context_mismatch',
+        'volumes that pods use with different SELinux labels',
+        ['volume_plugin', 'access_mode'],
+      ),
+    },
+    seLinuxAdmitted: registry.counter(
+      'volume_manager_selinux_volumes_admitted_total',
+      'Volumes that are mounted with an SELinux label.',
+      ['volume_plugin', 'access_mode'],
+    ),
+  };
+}
+
+/** What kept pods from starting, and what would have if all volumes were mounted with their labels. */
+function labelFindings<Label extends string>(
+  registry: Registry,
+  name: string,
+  what: string,
+  labels: readonly Label[],
+) {
+  const prefix = `volume_manager_selinux_${name}`;
+  return {
+    errors: registry.counter(`${prefix}_errors_total`, `Pods that did not start: ${what}.`, labels),
+    warnings: registry.counter(
+      `${prefix}_warnings_total`,
+      `Pods that started all the same: ${what}.`,
+      labels,
+    ),
   };
 }
 

@@ -44,9 +44,12 @@ export class CsiCluster {
   #line: CsiLine;
   readonly #metrics = { csi: createCsiMetrics(this.registry), volumes: createVolumeMetrics(this.registry) };
 
+  /** Whether its machine has SELinux, and mounts which volumes with labels. */
+  seLinux: 'all modes' | 'one pod' | undefined;
   readonly #claimed: { name: string; endpoint: string; versions: string[] };
 
-  private constructor(driver: string) {
+  private constructor(driver: string, seLinux: CsiCluster['seLinux']) {
+    this.seLinux = seLinux;
     const { clock, machine } = this;
     this.driver = new SimulatedCsiDriver({ clock, machine, rootDir, name: driver });
     this.#line = new CsiLine({ drivers: [this.driver] });
@@ -54,8 +57,8 @@ export class CsiCluster {
     this.manager = this.#newManager();
   }
 
-  static async start(driver = 'd.test'): Promise<CsiCluster> {
-    const cluster = new CsiCluster(driver);
+  static async start(driver = 'd.test', seLinux?: CsiCluster['seLinux']): Promise<CsiCluster> {
+    const cluster = new CsiCluster(driver, seLinux);
     cluster.driver.capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'];
     const host = simulatedHost({ machine: cluster.machine });
     await host.files.mkdir(rootDir, { recursive: true });
@@ -269,7 +272,8 @@ export class CsiCluster {
       node: () => ({ name: 'node-1', labels: {} }),
       claims: new ApiClaims({ api }),
       supportsRecursiveReadOnly: () => false,
-      isSelinuxEnabled: false,
+      isSelinuxEnabled: this.seLinux !== undefined,
+      seLinuxMountsAllModes: this.seLinux === 'all modes',
       metrics: this.#metrics.volumes,
     });
     this.drivers.onReady(() => manager.driverReady('kubernetes.io/csi'));

@@ -11,6 +11,8 @@ import {
 export class CsiDriverVolumes {
   readonly violations: string[] = [];
   readonly #host: SimulatedHost;
+  /** With which label volumes were staged; the simulated machine has none. */
+  readonly #labels = new Map<string, string>();
   /** The containers that use a path. */
   readonly #usersOf: (path: string) => readonly string[];
 
@@ -40,7 +42,9 @@ export class CsiDriverVolumes {
     });
   }
 
-  async stage({ volumeId, stagingTargetPath }: NodeStageVolumeRequest): Promise<object> {
+  async stage(request: NodeStageVolumeRequest): Promise<object> {
+    const { volumeId, stagingTargetPath } = request;
+    await this.#checkLabel(request);
     const staged = await this.#stagedAt(volumeId);
     if (staged.length > 0 && !staged.includes(stagingTargetPath)) {
       this.violations.push(`${volumeId} is staged at ${stagingTargetPath}, and at ${staged.join(', ')}`);
@@ -53,13 +57,15 @@ export class CsiDriverVolumes {
       source: sourceOf(volumeId),
       target: stagingTargetPath,
       fsType: 'ext4',
-      options: [],
+      options: contextOf(request),
     });
+    this.#labels.set(volumeId, contextOf(request).join());
     return {};
   }
 
   async publish(request: NodePublishVolumeRequest): Promise<object> {
     const { volumeId, stagingTargetPath, targetPath, readonly, volumeCapability } = request;
+    if (stagingTargetPath !== '') await this.#checkLabel(request);
     const published = await this.#publishedAt(volumeId);
     const others = published.filter((path) => path !== targetPath);
     if (volumeCapability?.accessMode?.mode === Mode.SINGLE_NODE_SINGLE_WRITER && others.length > 0) {
@@ -103,6 +109,16 @@ export class CsiDriverVolumes {
     }
     await this.#unmount(volumeId, stagingTargetPath);
     return {};
+  }
+
+  /** All mounts of a file system have the label of the first. */
+  async #checkLabel(request: NodeStageVolumeRequest | NodePublishVolumeRequest): Promise<void> {
+    const { volumeId, stagingTargetPath } = request;
+    if (!(await this.#stagedAt(volumeId)).includes(stagingTargetPath)) return;
+    const has = this.#labels.get(volumeId) ?? '';
+    const wanted = contextOf(request).join();
+    if (has !== wanted)
+      this.violations.push(`${volumeId} has the label '${has}', and is wanted with '${wanted}'`);
   }
 
   async #unmount(volumeId: string, target: string): Promise<void> {
@@ -149,6 +165,11 @@ export class CsiDriverVolumes {
       await this.#host.mounts.unmount(directory);
     }
   }
+}
+
+function contextOf({ volumeCapability }: NodeStageVolumeRequest | NodePublishVolumeRequest): string[] {
+  const type = volumeCapability?.accessType;
+  return type?.case === 'mount' ? type.value.mountFlags.filter((flag) => flag.startsWith('context=')) : [];
 }
 
 const sourceOf = (volumeId: string): string => `/dev/csi/${volumeId}`;

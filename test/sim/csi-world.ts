@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { SimulatedMachine } from '../../src/host/index.js';
 import type { PersistentVolumeSpec, Pod, Volume } from '../../src/kube/index.js';
-import type { KubeletCsiOptions } from '../../src/kubelet/options.js';
+import type { KubeletCsiOptions, KubeletOptions } from '../../src/kubelet/options.js';
 import { SimulatedCsiDriver, type SimulatedCsiDriverOptions } from './csi-driver.js';
 import { CsiLine } from './csi-line.js';
 import { Machine } from './machine.js';
@@ -20,6 +20,7 @@ export interface CsiWorldOptions {
   readonly driver?: Partial<SimulatedCsiDriverOptions>;
   /** What a cluster says of drivers and volumes. */
   readonly cluster?: KubeletCsiOptions;
+  readonly kubelet?: Partial<KubeletOptions>;
 }
 
 export class CsiWorld {
@@ -31,9 +32,11 @@ export class CsiWorld {
   readonly #volumes = new Map<string, Partial<PersistentVolumeSpec>>();
 
   readonly #cluster: KubeletCsiOptions;
+  readonly #kubelet: Partial<KubeletOptions>;
 
-  constructor({ driver, cluster = {} }: CsiWorldOptions = {}) {
+  constructor({ driver, cluster = {}, kubelet = {} }: CsiWorldOptions = {}) {
     this.#cluster = cluster;
+    this.#kubelet = kubelet;
     this.driver = new SimulatedCsiDriver({
       clock: this.machine.time,
       machine: this.files,
@@ -81,7 +84,7 @@ export class CsiWorld {
       machine: this.machine,
       files: this.files,
       objects: this.objects,
-      kubelet: { csi: { ...this.#cluster, call }, openPluginSocket },
+      kubelet: { ...this.#kubelet, csi: { ...this.#cluster, call }, openPluginSocket },
       ...(death?.kind === 'host' ? { death } : {}),
     });
     parts.on = on;

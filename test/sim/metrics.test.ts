@@ -110,6 +110,13 @@ const memberOnly = `
   reconstruct_volume_operations_errors_total counter
   reconstruct_volume_operations_total counter
   storage_operation_duration_seconds histogram volume_plugin operation_name status migrated
+  volume_manager_selinux_container_errors_total counter access_mode
+  volume_manager_selinux_container_warnings_total counter access_mode
+  volume_manager_selinux_pod_context_mismatch_errors_total counter access_mode
+  volume_manager_selinux_pod_context_mismatch_warnings_total counter access_mode
+  volume_manager_selinux_volume_context_mismatch_errors_total counter volume_plugin access_mode
+  volume_manager_selinux_volume_context_mismatch_warnings_total counter volume_plugin access_mode
+  volume_manager_selinux_volumes_admitted_total counter volume_plugin access_mode
   volume_manager_total_volumes gauge plugin_name state
   volume_operation_total_seconds histogram plugin_name operation_name
 `;

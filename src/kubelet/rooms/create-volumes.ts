@@ -105,6 +105,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
     node: () => ({ name: nodeName, labels: settings.node()?.metadata.labels ?? labels }),
     supportsRecursiveReadOnly,
     isSelinuxEnabled: facts.isSelinuxEnabled,
+    seLinuxMountsAllModes: gates.enabled('SELinuxMount'),
     metrics: createVolumeMetrics(registry),
     claims,
     attachments: config.enableControllerAttachDetach ? csi.attachments : undefined,

@@ -14,6 +14,8 @@ export interface DriverPolicy {
   readonly tokenRequests: readonly { readonly audience: string; readonly expirationSeconds?: number }[];
   readonly tokensInSecrets: boolean;
   readonly requiresRepublish: boolean;
+  /** Whether volumes can be mounted with SELinux labels. */
+  readonly seLinuxMount: boolean;
   /** How often the driver is asked how many volumes it can attach; never without it. */
   readonly nodeAllocatableUpdatePeriodSeconds?: number | undefined;
 }
@@ -27,6 +29,7 @@ export const policyWithoutObject: DriverPolicy = {
   tokenRequests: [],
   tokensInSecrets: false,
   requiresRepublish: false,
+  seLinuxMount: false,
 };
 
 /** The policies of drivers, as the cluster has them. */

@@ -94,6 +94,8 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
     innerName: directoryName,
     problem: volumeProblem,
     driverOf: (spec) => csiVolumeOf(spec, '').driver,
+    supportsSELinuxMount: (spec) =>
+      spec.kind === 'persistent' && policies.get(csiVolumeOf(spec, '').driver)?.seLinuxMount === true,
     traits: (spec) => ({ managed: !isReadOnly(spec), readOnly: isReadOnly(spec), relabel: true }),
     hostPath: (spec, podUid) =>
       join(volumeDirectory({ podUid, innerName: directoryName(spec) }), publishedMount),
@@ -119,13 +121,15 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
       if (data === undefined) throw new Error('it has no volume data');
       const volume = checked({ driver: data.driverName, handle: data.volumeHandle });
       const isInline = data.volumeLifecycleMode === 'Ephemeral';
-      return { uniqueName: isInline ? undefined : deviceName(volume), driver: volume.driver };
+      const uniqueName = isInline ? undefined : deviceName(volume);
+      return { uniqueName, driver: volume.driver, seLinuxLabel: data.seLinuxMountContext };
     },
     devices: {
       uniqueName: (spec) => (spec.kind === 'inline' ? undefined : deviceName(csiVolumeOf(spec, ''))),
-      mountDevice: async (spec, signal, { fsGroup } = {}) => {
+      mountDevice: async (spec, signal, { fsGroup, seLinuxLabel } = {}) => {
         const volume = checked(csiVolumeOf(spec, ''));
-        await stageVolume({ ...options, host: apart(host, volume), volume }, { spec, fsGroup, signal });
+        const request = { spec, fsGroup, seLinuxLabel, signal };
+        await stageVolume({ ...options, host: apart(host, volume), volume }, request);
       },
       unmountDevice: (device) => unstageVolume(options, device),
       remains: () => stagedRemains(host, rootDir),

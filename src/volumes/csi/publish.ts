@@ -25,7 +25,7 @@ import {
 } from './requests.js';
 import { readSecret } from './secrets.js';
 import { mounted } from './stage.js';
-import { readVolData, removeMountDirectory, writeVolData } from './vol-data.js';
+import { labelData, readVolData, removeMountDirectory, writeVolData } from './vol-data.js';
 
 const prefix = 'kubernetes.io/csi: ';
 const directoryMode = 0o750;
@@ -41,7 +41,7 @@ export interface PublishOptions extends CsiVolumesOptions {
 /** Rejects with a VolumeFailure, whose class says whether the driver may still publish it. */
 export async function publishVolume(options: PublishOptions, request: SetUpRequest): Promise<void> {
   const { host, rootDir, nodeName, client, volume, directory } = options;
-  const { pod, spec, isRemount, signal } = request;
+  const { pod, spec, isRemount, seLinuxLabel, signal } = request;
   const mode = lifecycleModeOf(spec);
   const driver = within('mounter.SetUpAt failed to get CSI client', () =>
     csiStep(client, volume.driver, signal, spec),
@@ -74,6 +74,7 @@ export async function publishVolume(options: PublishOptions, request: SetUpReque
     specVolID: innerNameOf(spec),
     volumeHandle: volume.handle,
     volumeLifecycleMode: mode,
+    ...labelData(seLinuxLabel),
   }).catch((error: unknown) => {
     throw transient(`${prefix}failed to save volume data file ${directory}: `, error);
   });
@@ -84,7 +85,7 @@ export async function publishVolume(options: PublishOptions, request: SetUpReque
       publishContext: { ...context },
       stagingTargetPath: isStaged ? join(stagingDirectory(rootDir, volume), stagedMount) : '',
       targetPath: target,
-      volumeCapability: volumeCapability(spec, capabilities, fsGroupOf(pod)),
+      volumeCapability: volumeCapability(spec, capabilities, fsGroupOf(pod), seLinuxLabel),
       readonly: isReadOnly(spec),
       secrets,
       volumeContext,

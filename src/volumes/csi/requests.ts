@@ -4,6 +4,7 @@ import { goQuote, type Pod } from '../../kube/index.js';
 import { type VolumeSpec, volumeModeOf } from '../contracts.js';
 import { adminMountOptions } from '../plugins/admin-mount-options.js';
 import { fsGroupOf } from '../plugins/volume-modes.js';
+import { labelOption } from '../selinux/index.js';
 import type { NodeCapability } from './client.js';
 import type { DriverPolicy, VolumeLifecycleMode } from './driver-policy.js';
 import { VolumeCapability_AccessMode_Mode as Mode, type VolumeCapability } from './gen/csi.js';
@@ -68,6 +69,7 @@ export function volumeCapability(
   spec: VolumeSpec,
   capabilities: ReadonlySet<NodeCapability>,
   fsGroup: number | undefined,
+  seLinuxLabel = '',
 ): Init<VolumeCapability> {
   const mode = { mode: accessMode(spec, capabilities) };
   if (volumeModeOf(spec) === 'Block' || fsTypeOf(spec) === blockType) {
@@ -79,7 +81,7 @@ export function volumeCapability(
       case: 'mount',
       value: {
         fsType: fsTypeOf(spec),
-        mountFlags: [...adminMountOptions(spec)],
+        mountFlags: [...adminMountOptions(spec), ...(seLinuxLabel === '' ? [] : [labelOption(seLinuxLabel)])],
         volumeMountGroup: group,
       },
     },

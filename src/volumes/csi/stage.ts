@@ -26,6 +26,7 @@ import type { CsiVolumesOptions } from './plugin.js';
 import { attributesOf, volumeCapability } from './requests.js';
 import { readSecret } from './secrets.js';
 import {
+  labelData,
   type RemovedMount,
   readVolData,
   removeMountDirectory,
@@ -39,13 +40,14 @@ const directoryMode = 0o750;
 export interface StageRequest {
   readonly spec: VolumeSpec;
   readonly fsGroup: number | undefined;
+  readonly seLinuxLabel?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Rejects with a VolumeFailure, whose class says whether the driver may still stage it. */
 export async function stageVolume(
   options: CsiVolumesOptions & { readonly volume: DriverVolume },
-  { spec, fsGroup, signal }: StageRequest,
+  { spec, fsGroup, seLinuxLabel, signal }: StageRequest,
 ): Promise<void> {
   const { host, rootDir, client, volume } = options;
   const directory = stagingDirectory(rootDir, volume);
@@ -65,7 +67,8 @@ export async function stageVolume(
     reference === undefined ? {} : await readSecret(options, 'NodeStageSecretRef', reference, signal);
   await makeDirectory(host, target);
   try {
-    await writeVolData(host, directory, { driverName: volume.driver, volumeHandle: volume.handle });
+    const { driver: driverName, handle: volumeHandle } = volume;
+    await writeVolData(host, directory, { driverName, volumeHandle, ...labelData(seLinuxLabel) });
   } catch (error) {
     await removeMountDirectory(host, directory, stagedMount, mounted(host)).catch(() => {});
     throw new VolumeFailure('final', `${prefix}failed to save volume info data: ${errorText(error)}`);
@@ -75,7 +78,7 @@ export async function stageVolume(
       volumeId: volume.handle,
       publishContext: { ...context },
       stagingTargetPath: target,
-      volumeCapability: volumeCapability(spec, capabilities, fsGroup),
+      volumeCapability: volumeCapability(spec, capabilities, fsGroup, seLinuxLabel),
       secrets: { ...secrets },
       volumeContext: { ...attributesOf(spec) },
     });
@@ -175,7 +178,8 @@ export async function stagedRemains(host: Host, rootDir: string): Promise<Device
         if (stagingDirectory(rootDir, volume) !== path) {
           throw new Error(`its ${volDataName} is about another volume`);
         }
-        devices.push({ uniqueName: deviceName(volume), innerName: volume.handle });
+        const { handle, seLinuxLabel } = volume;
+        devices.push({ uniqueName: deviceName(volume), innerName: handle, seLinuxLabel });
       } catch (error) {
         unknown.push({ path, problem: errorText(error) });
       }
@@ -185,9 +189,15 @@ export async function stagedRemains(host: Host, rootDir: string): Promise<Device
 }
 
 /** Undefined if nothing was staged there; then nothing is left of it. */
-async function stagedVolume(host: Host, path: string): Promise<DriverVolume | undefined> {
+async function stagedVolume(
+  host: Host,
+  path: string,
+): Promise<(DriverVolume & Pick<DeviceRemains, 'seLinuxLabel'>) | undefined> {
   const data = await readVolData(host, path);
-  if (data !== undefined) return { driver: data.driverName, handle: data.volumeHandle };
+  if (data !== undefined) {
+    const { driverName: driver, volumeHandle: handle, seLinuxMountContext: seLinuxLabel } = data;
+    return { driver, handle, seLinuxLabel };
+  }
   if ((await removeMountDirectory(host, path, stagedMount, mounted(host))) === 'removed') return undefined;
   throw new Error(`${stagedMount} is mounted, but has no ${volDataName}`);
 }

@@ -19,6 +19,8 @@ export interface VolData {
   readonly volumeHandle: string;
   readonly specVolID: string;
   readonly volumeLifecycleMode: string;
+  /** The SELinux label that it was mounted with; empty: none. */
+  readonly seLinuxMountContext: string;
 }
 
 /** Undefined if there is none; throws if it cannot be read. */
@@ -55,7 +57,13 @@ export function parseVolData(text: string, path: string): VolData {
     volumeHandle: text_('volumeHandle'),
     specVolID: text_('specVolID'),
     volumeLifecycleMode: text_('volumeLifecycleMode'),
+    seLinuxMountContext: text_('seLinuxMountContext'),
   };
+}
+
+/** What the metadata says of a volume with an SELinux label; others have no such key. */
+export function labelData(seLinuxLabel = ''): Readonly<Record<string, string>> {
+  return seLinuxLabel === '' ? {} : { seLinuxMountContext: seLinuxLabel };
 }
 
 /** Written at once or not at all: a volume with half of it could never be taken down. */

@@ -70,7 +70,9 @@ async function containerMount(
     readonly: mount.readOnly === true || traits.readOnly,
     propagation: mountPropagation(mount.mountPropagation),
     recursiveReadOnly: recursiveReadOnly(mount, supportsRecursiveReadOnly(surroundings.runtimeHandler)),
-    selinuxRelabel: traits.managed && traits.relabel && request.isSelinuxEnabled,
+    // A mount with a label gives it to all files.
+    selinuxRelabel:
+      traits.managed && traits.relabel && request.isSelinuxEnabled && (wanted.seLinuxLabel ?? '') === '',
   };
   const subPath = surroundings.subPath(mount);
   const problem = subPath === '' ? undefined : subPathProblem(subPath);

@@ -222,6 +222,56 @@ describe('planVolumes', () => {
       expected: [],
     },
     {
+      rule: 'a volume with another SELinux label waits until no pod has it',
+      world: {
+        desired: [{ ...onDevice('d', 'u2'), seLinuxLabel: 'new' }],
+        mounts: [{ ...deviceMount('d', 'u1'), seLinuxLabel: 'old' }],
+        devices: [{ ...device('d'), seLinuxLabel: 'old' }],
+        gone: ['u1'],
+      },
+      expected: ['unmount d'],
+    },
+    {
+      rule: 'a device with another SELinux label than pods want is unmounted',
+      world: {
+        desired: [{ ...onDevice('d', 'u2'), seLinuxLabel: 'new' }],
+        devices: [{ ...device('d'), seLinuxLabel: 'old' }],
+      },
+      expected: ['unmount device d'],
+    },
+    {
+      rule: 'a device with another SELinux label stays while it is not known which pods there are',
+      world: {
+        desired: [{ ...onDevice('d', 'u2'), seLinuxLabel: 'new' }],
+        devices: [{ ...device('d'), seLinuxLabel: 'old' }],
+        ready: false,
+      },
+      expected: [],
+      heldBack: true,
+    },
+    {
+      rule: 'a device with the wanted SELinux label is used',
+      world: {
+        desired: [{ ...onDevice('d', 'u2'), seLinuxLabel: 'one' }],
+        devices: [{ ...device('d'), seLinuxLabel: 'one' }],
+      },
+      expected: ['mount d'],
+    },
+    {
+      rule: 'a pod that has the volume keeps it, whatever SELinux label its device has',
+      world: {
+        desired: [{ ...onDevice('d', 'u1'), seLinuxLabel: 'own' }],
+        mounts: [{ ...deviceMount('d', 'u1'), seLinuxLabel: 'own', state: 'uncertain', reconstructed: true }],
+        devices: [{ ...device('d', 'uncertain'), seLinuxLabel: 'old' }],
+      },
+      expected: ['remount d'],
+    },
+    {
+      rule: 'no SELinux label and an empty one are the same',
+      world: { desired: [{ ...onDevice('d', 'u2'), seLinuxLabel: '' }], devices: [device('d')] },
+      expected: ['mount d'],
+    },
+    {
       rule: 'a failed mount waits for its back-off',
       world: {
         desired: [v],

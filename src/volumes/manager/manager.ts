@@ -18,6 +18,7 @@ import {
   type VolumeMountContext,
 } from './container-mounts.js';
 import { usedVolumes } from './desired-state.js';
+import { LabelBook } from './label-book.js';
 import { Leftovers } from './leftovers.js';
 import { type MeasuredVolume, pluginLabel } from './metric-labels.js';
 import type { NodeIdentity } from './node-affinity.js';
@@ -25,9 +26,9 @@ import { OperationExecutor } from './operation-executor.js';
 import { processPod } from './processing.js';
 import { Reconciler, type VolumePods } from './reconciler.js';
 import { reconstruct } from './reconstruct.js';
-import type { WantedMount } from './states.js';
+import { mountKey, type WantedMount } from './states.js';
 import { VolumeRecorder } from './volume-recorder.js';
-import { mountWait, mountWaitText, unmountWaitText } from './wait-texts.js';
+import { labelWaitText, mountWait, mountWaitText, unmountWaitText } from './wait-texts.js';
 
 export const volumeWaitMs = 123_000;
 
@@ -43,6 +44,8 @@ export interface VolumeManagerOptions {
   readonly claims?: ClaimStore;
   readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
   readonly isSelinuxEnabled: boolean;
+  /** Whether volumes of all access modes are mounted with SELinux labels; by default only those for one pod. */
+  readonly seLinuxMountsAllModes?: boolean;
   /** Default: metrics that nobody reads. */
   readonly metrics?: VolumeMetrics;
   readonly operationsAtOnce?: number;
@@ -60,6 +63,7 @@ export class VolumeManager {
   readonly #leftovers: Leftovers;
   readonly #reconciler: Reconciler;
   readonly #attachments: AttachmentBook;
+  readonly #labels: LabelBook;
   readonly #tasks: TaskGroup;
   /** By pod: the latest round of processing. */
   readonly #rounds = new Map<string, object>();
@@ -81,6 +85,14 @@ export class VolumeManager {
     this.#notes = new VolumeRecorder(timeline, clock, metrics);
     this.#tasks = new TaskGroup({ onError: (task, error) => this.#notes.broken(task, error) });
     this.#attachments = new AttachmentBook(plugins, options.attachments);
+    this.#labels = new LabelBook({
+      isEnabled: options.isSelinuxEnabled,
+      allModes: options.seLinuxMountsAllModes === true,
+      metrics,
+      plugin: (wanted) => this.#operator.plugin(wanted),
+      host,
+      onUnknown: (error) => this.#notes.labelsUnknown(error),
+    });
     const statuses = options.claims?.statuses;
     this.#operator = new OperationExecutor({
       host,
@@ -138,7 +150,11 @@ export class VolumeManager {
       if (isCancelled(error)) throw error;
       const wait = missing();
       if (wait.unmounted.length === 0) return;
-      const text = mountWaitText(wait, problemText(error));
+      const labelWait =
+        error instanceof TimedOut
+          ? labelWaitText(pod, this.#reconciler.desired, this.#operator.actual)
+          : undefined;
+      const text = mountWaitText(wait, labelWait ?? problemText(error));
       if (error instanceof TimedOut && (await this.#isLimitReached(pod, wait.unattached, signal))) {
         throw new AttachLimitReached(`Node has reached its volume attachment limit, rejecting pod. ${text}`, {
           cause: error,
@@ -292,7 +308,7 @@ export class VolumeManager {
       (error: unknown) => this.#notes.notShared(rootDir, error),
     );
     const found = await reconstruct(host, rootDir, plugins);
-    this.#operator.adopt(found.mounts, found.devices);
+    this.#operator.adopt(this.#labels.known(found.mounts), this.#labels.known(found.devices));
     this.#leftovers.take(found);
     this.#notes.reconstructed(found);
     this.#attachments.open(found.devices.map(({ uniqueName }) => uniqueName));
@@ -322,13 +338,17 @@ export class VolumeManager {
     const { uid } = pod.metadata;
     const round = {};
     this.#rounds.set(uid, round);
-    const { mounts, problems } = await processPod(pod, plugins, claims, signal);
+    const processed = await processPod(pod, plugins, claims, signal);
+    await this.#labels.prepare(pod);
     // A later call has a newer pod; a cancelled pod may have ended.
-    if (this.#rounds.get(uid) !== round) return problems;
+    if (this.#rounds.get(uid) !== round) return processed.problems;
     this.#rounds.delete(uid);
-    if (signal.aborted) return problems;
-    for (const [key, wanted] of mounts) {
-      this.#noteSize(this.#reconciler.desired.get(key), wanted);
+    if (signal.aborted) return processed.problems;
+    const { desired } = this.#reconciler;
+    const labelled = this.#labels.labelled(processed.mounts.values(), desired, this.#operator.actual);
+    const problems = [...processed.problems, ...labelled.problems];
+    for (const wanted of labelled.mounts) {
+      this.#noteSize(desired.get(mountKey(wanted)), wanted);
       this.#reconciler.want(wanted);
       if (problems.length === 0) this.#operator.markStale(wanted);
     }

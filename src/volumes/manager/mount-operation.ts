@@ -39,7 +39,7 @@ export async function runMount(operation: MountOperation, signal: AbortSignal): 
   const { wanted, plugin, isRemount, onStep } = operation;
   const refusal = mountRefusal(operation);
   if (refusal !== undefined) throw refusal;
-  const { pod, spec, innerName } = wanted;
+  const { pod, spec, innerName, seLinuxLabel } = wanted;
   if (plugin.attaching?.isNeeded(spec)) {
     onStep('attach');
     await plugin.attaching.verify(spec, signal).catch((error: unknown) => {
@@ -48,7 +48,7 @@ export async function runMount(operation: MountOperation, signal: AbortSignal): 
   }
   if (wanted.hasDevice) await mountDevice(operation, signal);
   onStep('publish');
-  await plugin.setUp({ pod, spec, isRemount, signal }).catch((error: unknown) => {
+  await plugin.setUp({ pod, spec, isRemount, seLinuxLabel, signal }).catch((error: unknown) => {
     throw new FailedMount('MountVolume.SetUp failed', innerName, error);
   });
 }
@@ -97,12 +97,13 @@ async function mountDevice(
   { wanted, plugin, actual, onDevice, onStep }: MountOperation,
   signal: AbortSignal,
 ): Promise<void> {
-  const { uniqueName, pluginName, innerName, mode, spec, pod } = wanted;
+  const { uniqueName, pluginName, innerName, mode, spec, pod, seLinuxLabel } = wanted;
   if (plugin.devices === undefined || actual.devices.get(uniqueName)?.state === 'mounted') return;
-  const device = { uniqueName, pluginName, innerName, mode };
+  const device = { uniqueName, pluginName, innerName, mode, seLinuxLabel };
   onStep('stage');
   try {
-    await plugin.devices.mountDevice(spec, signal, { fsGroup: pod.spec.securityContext?.fsGroup });
+    const fsGroup = pod.spec.securityContext?.fsGroup;
+    await plugin.devices.mountDevice(spec, signal, { fsGroup, seLinuxLabel });
   } catch (error) {
     if (failureClass(error) === 'uncertain') onDevice({ ...device, state: 'uncertain' });
     throw new FailedMount('MountVolume.MountDevice failed', innerName, error);

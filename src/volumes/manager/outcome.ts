@@ -36,7 +36,7 @@ export function afterFailedUnmount(before: ActualMount): ActualMount {
 }
 
 function identity(wanted: WantedMount): Omit<ActualMount, 'state'> {
-  const { uniqueName, podUid, pluginName, innerName, mode, driver } = wanted;
+  const { uniqueName, podUid, pluginName, innerName, mode, driver, seLinuxLabel } = wanted;
   return {
     uniqueName,
     podUid,
@@ -44,6 +44,7 @@ function identity(wanted: WantedMount): Omit<ActualMount, 'state'> {
     innerName,
     mode,
     driver,
+    seLinuxLabel,
     reconstructed: false,
     remountRequired: false,
     owner: podRef(wanted.pod),

@@ -9,13 +9,15 @@ import {
   operationKeyText,
   permission,
 } from './operations.js';
-import type {
-  ActualDevice,
-  ActualMount,
-  ActualState,
-  DesiredState,
-  WantedMount,
-  WantedSize,
+import {
+  type ActualDevice,
+  type ActualMount,
+  type ActualState,
+  type DesiredState,
+  hasSameLabel,
+  isOtherwiseLabelled,
+  type WantedMount,
+  type WantedSize,
 } from './states.js';
 
 export interface VolumePlanInput {
@@ -59,6 +61,8 @@ export interface VolumePlan {
   readonly isHeldBack: boolean;
   /** Volumes that the cluster must attach first. */
   readonly unattached: readonly WantedMount[];
+  /** Volumes that are mounted with another SELinux label, and must be unmounted first. */
+  readonly otherwiseLabelled: readonly WantedMount[];
   /** Volumes that wait for another operation on them, or for a back-off. */
   readonly blocked: readonly { readonly wanted: WantedMount; readonly by: 'busy' | 'back-off' }[];
 }
@@ -70,6 +74,7 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
   let retryAtMs: number | undefined;
   let isHeldBack = false;
   const unattached: WantedMount[] = [];
+  const otherwiseLabelled: WantedMount[] = [];
   const blocked: { wanted: WantedMount; by: 'busy' | 'back-off' }[] = [];
   const consider = (operation: PlannedOperation): void => {
     const { key, name } = operation;
@@ -101,6 +106,10 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
       if (resize !== undefined) consider(resize);
       continue;
     }
+    if (isOtherwiseLabelled(actual, wanted)) {
+      otherwiseLabelled.push(wanted);
+      continue;
+    }
     // What is here already was attached, and must be verified whatever the cluster says now.
     const isHere = mount !== undefined || actual.devices.has(wanted.uniqueName);
     if (!isHere && input.isAttached?.(wanted) === false) {
@@ -121,9 +130,9 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
     }
     const key: OperationKey = { uniqueName: device.uniqueName, podUid: undefined };
     const name = operationsByMode[device.mode].device;
-    consider({ name, key, because: 'no pod uses the volume any more', device });
+    consider({ name, key, because: deviceReason(device, input), device });
   }
-  return { operations, retryAtMs, isHeldBack, unattached, blocked };
+  return { operations, retryAtMs, isHeldBack, unattached, otherwiseLabelled, blocked };
 }
 
 function keyOf(name: OperationName, mount: WantedMount | ActualMount, hasDevice: boolean): OperationKey {
@@ -170,8 +179,19 @@ function resizeOf(wanted: WantedMount, { actual: { sizes } }: VolumePlanInput): 
   };
 }
 
-function isInUse({ uniqueName }: ActualDevice, { desired, actual }: VolumePlanInput): boolean {
-  for (const wanted of desired.values()) if (wanted.uniqueName === uniqueName) return true;
+function deviceReason({ uniqueName }: ActualDevice, { desired }: VolumePlanInput): string {
+  for (const wanted of desired.values()) {
+    if (wanted.uniqueName === uniqueName) return 'a pod wants the volume with another SELinux label';
+  }
+  return 'no pod uses the volume any more';
+}
+
+/** Pods that want the volume with another label wait until it is gone. */
+function isInUse(device: ActualDevice, { desired, actual }: VolumePlanInput): boolean {
+  const { uniqueName } = device;
+  for (const wanted of desired.values()) {
+    if (wanted.uniqueName === uniqueName && hasSameLabel(wanted, device)) return true;
+  }
   for (const mount of actual.mounts.values()) if (mount.uniqueName === uniqueName) return true;
   return false;
 }

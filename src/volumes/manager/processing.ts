@@ -5,7 +5,8 @@ import type { ClaimStore, ResolvedClaim, VolumePlugin } from '../contracts.js';
 import { mergeWanted, namesClaim, usedVolumes, wantedMount } from './desired-state.js';
 import type { WantedMount } from './states.js';
 
-const maxProblems = 10;
+/** What an event has room for. */
+export const maxProblems = 10;
 
 export interface ProcessedPod {
   /** By `mountKey`. */

@@ -157,8 +157,9 @@ export class Reconciler {
     this.#arm([plan.retryAtMs, safetyMs].filter((due) => due !== undefined));
   }
 
-  #tellWaits({ unattached, blocked }: VolumePlan): void {
+  #tellWaits({ unattached, otherwiseLabelled, blocked }: VolumePlan): void {
     const { attachments, notes } = this.#options;
+    for (const wanted of otherwiseLabelled) notes.waits.begin(wanted, 'unstage');
     for (const wanted of unattached) {
       notes.waits.begin(wanted, attachments.isReported(wanted) ? 'attach' : 'report');
     }

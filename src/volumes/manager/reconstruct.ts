@@ -83,9 +83,12 @@ export async function reconstruct(
   const unknownDevices: UnknownDevice[] = [];
   const adopt = (left: DevicesLeft | undefined, pluginName: string, mode: ContainerVolumeMode): void => {
     unknownDevices.push(...(left?.unknown ?? []));
-    for (const { uniqueName, innerName } of left?.devices ?? []) {
-      if (devices.some((device) => device.uniqueName === uniqueName)) continue;
-      devices.push({ uniqueName, innerName, pluginName, mode, state: 'uncertain' });
+    for (const { uniqueName, innerName, seLinuxLabel } of left?.devices ?? []) {
+      const at = devices.findIndex((device) => device.uniqueName === uniqueName);
+      const known = devices[at];
+      // Of the label of a device its own metadata knows best.
+      if (known !== undefined) devices[at] = { ...known, seLinuxLabel: seLinuxLabel ?? known.seLinuxLabel };
+      else devices.push({ uniqueName, innerName, pluginName, mode, seLinuxLabel, state: 'uncertain' });
     }
   };
   for (const { name, devices: mounted, block } of plugins) {
@@ -155,8 +158,8 @@ export function judgeDirectories(
     const deviceName =
       identity === undefined ? plugin.devices?.uniqueName(specFromName(innerName)) : identity.uniqueName;
     const uniqueName = deviceName ?? uniqueNameInPod(pluginName, podUid, innerName);
-    const known = { uniqueName, pluginName, innerName, mode, state: 'uncertain' as const };
-    const driver = identity?.driver;
+    const { driver, seLinuxLabel } = identity ?? {};
+    const known = { uniqueName, pluginName, innerName, mode, seLinuxLabel, state: 'uncertain' as const };
     mounts.push({ ...known, driver, podUid, reconstructed: true, remountRequired: false, owner: undefined });
     if (deviceName !== undefined) devices.set(uniqueName, known);
   }

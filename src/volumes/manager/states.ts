@@ -27,6 +27,10 @@ export interface WantedMount {
   readonly driver?: string | undefined;
   /** How large it is and should be; undefined for volumes without a claim that has a status. */
   readonly size?: WantedSize | undefined;
+  /** The SELinux label that it is mounted with; empty or absent: none. */
+  readonly seLinuxLabel?: string | undefined;
+  /** The same if volumes of all access modes were mounted with their labels. */
+  readonly seLinuxLabelInAllModes?: string | undefined;
 }
 
 /** As the claim and its PersistentVolume showed it when the pod was last processed. */
@@ -51,6 +55,7 @@ export interface ActualMount {
   readonly reconstructed: boolean;
   readonly remountRequired: boolean;
   readonly driver?: string | undefined;
+  readonly seLinuxLabel?: string | undefined;
   /** The pod's name; unknown for a reconstructed mount. */
   readonly owner: PodRef | undefined;
 }
@@ -63,6 +68,7 @@ export interface ActualDevice {
   readonly mode: ContainerVolumeMode;
   /** Of a block volume: the path that the driver named for the pod that got it last, if this run mapped it. */
   readonly devicePath?: string | undefined;
+  readonly seLinuxLabel?: string | undefined;
   readonly state: 'mounted' | 'uncertain';
 }
 
@@ -80,6 +86,25 @@ export interface ActualState {
 /** The key of a pod's volume in both states. */
 export function mountKey({ podUid, uniqueName }: { podUid: string; uniqueName: string }): string {
   return `${podUid} ${uniqueName}`;
+}
+
+interface Labelled {
+  readonly seLinuxLabel?: string | undefined;
+}
+
+export function hasSameLabel(
+  { seLinuxLabel: one = '' }: Labelled,
+  { seLinuxLabel: other = '' }: Labelled,
+): boolean {
+  return one === other;
+}
+
+/** Whether the machine has the volume with another SELinux label than the pod wants: all others must give it up first. */
+export function isOtherwiseLabelled({ mounts, devices }: ActualState, wanted: WantedMount): boolean {
+  // The pod itself has it, and its containers may be using it.
+  if (mounts.has(mountKey(wanted))) return false;
+  const device = devices.get(wanted.uniqueName);
+  return device !== undefined && !hasSameLabel(device, wanted);
 }
 
 /** The name of a volume that pods do not share. */

@@ -170,6 +170,17 @@ export class VolumeRecorder {
     });
   }
 
+  labelsUnknown(error: unknown): void {
+    this.#timeline.record({
+      kind: 'problem',
+      what: 'volume.selinux',
+      message: 'volumes are relabelled by the runtime instead of being mounted with their SELinux labels',
+      because: 'the SELinux policy of the machine cannot be read',
+      level: 'warn',
+      error,
+    });
+  }
+
   reconstructed({ mounts, devices, leftovers, unknownDevices, problems }: Reconstruction): void {
     this.#metrics.reconstructed.inc({}, mounts.length + leftovers.length + unknownDevices.length);
     this.#metrics.reconstructErrors.inc({}, leftovers.length + unknownDevices.length);

@@ -1,7 +1,13 @@
 /** The messages of failed waits for volumes, as users know them. */
-import type { Pod } from '../../kube/index.js';
+import { goQuote, type Pod } from '../../kube/index.js';
 import { usedVolumes } from './desired-state.js';
-import { type ActualState, type DesiredState, mountKey, type WantedMount } from './states.js';
+import {
+  type ActualState,
+  type DesiredState,
+  isOtherwiseLabelled,
+  mountKey,
+  type WantedMount,
+} from './states.js';
 
 const list = (names: readonly string[]): string => `[${[...names].sort().join(' ')}]`;
 
@@ -44,6 +50,15 @@ export function mountWait(
 
 export function mountWaitText({ unmounted, unattached, unprocessed }: MountWait, problem: string): string {
   return `unmounted volumes=${list(unmounted)}, unattached volumes=${list(unattached)}, failed to process volumes=${list(unprocessed)}: ${problem}`;
+}
+
+/** Why the pod's volumes cannot be mounted while others have them; undefined if that is not so. */
+export function labelWaitText(pod: Pod, desired: DesiredState, actual: ActualState): string | undefined {
+  const waiting = [...desired.values()].find(
+    (wanted) => wanted.podUid === pod.metadata.uid && isOtherwiseLabelled(actual, wanted),
+  );
+  if (waiting === undefined) return undefined;
+  return `waiting for unmount of volume ${goQuote(waiting.innerName)}, because it is already mounted to a different pod with a different SELinux label`;
 }
 
 export function unmountWaitText(uniqueNames: readonly string[], problem: string): string {

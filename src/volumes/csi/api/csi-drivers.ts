@@ -69,6 +69,7 @@ export function policyOf({ spec }: CsiDriver): DriverPolicy {
     tokenRequests: spec.tokenRequests ?? [],
     tokensInSecrets: spec.serviceAccountTokenInSecrets ?? false,
     requiresRepublish: spec.requiresRepublish ?? false,
+    seLinuxMount: spec.seLinuxMount ?? false,
     nodeAllocatableUpdatePeriodSeconds: spec.nodeAllocatableUpdatePeriodSeconds,
   };
 }
