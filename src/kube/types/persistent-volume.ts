@@ -6,7 +6,9 @@ import type {
   AzureFileVolumeSource,
   CloudDiskVolumeSource,
   CSIVolumeSource,
+  FCVolumeSource,
   HostPathVolumeSource,
+  ISCSIVolumeSource,
   NFSVolumeSource,
   PersistentVolumeClaimSpec,
 } from './volume.js';
@@ -27,6 +29,11 @@ export interface CSIPersistentVolumeSource extends Omit<CSIVolumeSource, 'nodePu
   nodePublishSecretRef?: SecretReference;
   nodeStageSecretRef?: SecretReference;
   nodeExpandSecretRef?: SecretReference;
+}
+
+export interface ISCSIPersistentVolumeSource extends Omit<ISCSIVolumeSource, 'secretRef'> {
+  /** Without a namespace: in that of the pod. */
+  secretRef?: SecretReference;
 }
 
 export interface AzureFilePersistentVolumeSource extends AzureFileVolumeSource {
@@ -51,6 +58,8 @@ export interface PersistentVolumeSpec {
   nfs?: NFSVolumeSource;
   local?: LocalVolumeSource;
   csi?: CSIPersistentVolumeSource;
+  iscsi?: ISCSIPersistentVolumeSource;
+  fc?: FCVolumeSource;
   awsElasticBlockStore?: CloudDiskVolumeSource;
   gcePersistentDisk?: CloudDiskVolumeSource;
   azureDisk?: AzureDiskVolumeSource;

@@ -39,6 +39,8 @@ export const objectTables = {
     nfs: 'NFSVolumeSource',
     local: 'LocalVolumeSource',
     csi: 'CSIPersistentVolumeSource',
+    iscsi: 'ISCSIPersistentVolumeSource',
+    fc: 'FCVolumeSource',
     awsElasticBlockStore: 'CloudDiskVolumeSource',
     gcePersistentDisk: 'CloudDiskVolumeSource',
     azureDisk: 'AzureDiskVolumeSource',
@@ -46,6 +48,19 @@ export const objectTables = {
     cinder: 'CloudDiskVolumeSource',
     vsphereVolume: 'CloudDiskVolumeSource',
     portworxVolume: 'CloudDiskVolumeSource',
+  },
+  ISCSIPersistentVolumeSource: {
+    targetPortal: 'string!',
+    iqn: 'string!',
+    lun: 'int32!',
+    iscsiInterface: 'string',
+    fsType: 'string',
+    readOnly: 'bool',
+    portals: '[]string',
+    chapAuthDiscovery: 'bool',
+    chapAuthSession: 'bool',
+    secretRef: 'SecretReference',
+    initiatorName: 'string',
   },
   AzureFilePersistentVolumeSource: {
     secretName: 'string!',
@@ -106,6 +121,7 @@ export const objectTables = {
   | 'VolumeNodeAffinity'
   | 'LocalVolumeSource'
   | 'CSIPersistentVolumeSource'
+  | 'ISCSIPersistentVolumeSource'
   | 'AzureFilePersistentVolumeSource'
   | 'SecretReference'
   | 'ObjectReference'

@@ -97,7 +97,9 @@ function* sizeErrors(texts: readonly string[], encoded: readonly string[]): Gene
 function* volumeErrors(
   spec: Extract<StandaloneObject, { kind: 'PersistentVolume' }>['spec'],
 ): Generator<FieldError> {
-  const sources = (['hostPath', 'nfs', 'local', 'csi'] as const).filter((kind) => spec[kind] !== undefined);
+  const sources = (['hostPath', 'nfs', 'local', 'csi', 'iscsi', 'fc'] as const).filter(
+    (kind) => spec[kind] !== undefined,
+  );
   if (spec.nfs !== undefined) {
     const { server, path } = spec.nfs;
     const serverProblem = nfsServer(server);

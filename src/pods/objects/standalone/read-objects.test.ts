@@ -27,6 +27,22 @@ describe('readObjects', () => {
     expect(objects.persistentVolumeClaims).toMatchObject([{ spec: { volumeName: 'pv' } }]);
   });
 
+  it('reads disks of storage networks', () => {
+    const iscsi = `{targetPortal: 192.0.2.7, iqn: "iqn.2001-04.com.example:a", lun: 0, secretRef: {name: s, namespace: vault}}`;
+    const { objects, warnings } = readObjects(
+      `apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a}\nspec: {iscsi: ${iscsi}}\n---\n` +
+        'apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: b}\nspec: {fc: {targetWWNs: ["500a0981891b8dc5"], lun: 1}}\n',
+      'objects.yaml',
+    );
+    expect(warnings).toEqual([]);
+    expect(objects.persistentVolumes).toMatchObject([
+      {
+        spec: { iscsi: { targetPortal: '192.0.2.7', lun: 0, secretRef: { name: 's', namespace: 'vault' } } },
+      },
+      { spec: { fc: { targetWWNs: ['500a0981891b8dc5'], lun: 1 } } },
+    ]);
+  });
+
   it('reads lists', () => {
     const list =
       'apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n- {apiVersion: v1, kind: Secret, metadata: {name: b}}\n';
