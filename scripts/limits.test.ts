@@ -17,6 +17,7 @@ import {
   webSocketLimits,
 } from '../src/streaming/limits.js';
 import { csiLimits } from '../src/volumes/csi/limits.js';
+import { remoteDiskLimits } from '../src/volumes/plugins/remote-disks/limits.js';
 
 const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/server/limits.ts defaultLimits': { ...defaultLimits },
@@ -33,6 +34,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/grpc/limits.ts grpcServerLimits': grpcServerLimits,
   'src/plugins/limits.ts pluginLimits': pluginLimits,
   'src/volumes/csi/limits.ts csiLimits': csiLimits,
+  'src/volumes/plugins/remote-disks/limits.ts remoteDiskLimits': remoteDiskLimits,
   'src/resources/device-manager/limits.ts deviceLimits': deviceLimits,
   'src/resources/dra/limits.ts draLimits': draLimits,
   'src/resources/stats/limits.ts statsLimits': { ...statsLimits },

@@ -60,6 +60,11 @@ import { parseStatus } from '../../src/streaming/status.js';
 import { deviceName, parseDeviceName, stagingDirectory } from '../../src/volumes/csi/names.js';
 import { chooseVersion } from '../../src/volumes/csi/versions.js';
 import { parseVolData } from '../../src/volumes/csi/vol-data.js';
+import {
+  iscsiDeviceName,
+  iscsiGlobalName,
+  reviveIscsiDisk,
+} from '../../src/volumes/plugins/remote-disks/iscsi-disk.js';
 import { normalizeCertificates } from '../../src/volumes/trust-bundles/pem.js';
 import { generateKeyPem, makeCertificate } from '../../src/x509/certificate.js';
 import { holds, never, only, type Target, texts } from '../target.js';
@@ -528,8 +533,33 @@ const drivers: Target = {
   },
 };
 
+const iscsiDisks: Target = {
+  name: 'iscsi-disks',
+  seeds: texts(
+    '{"volumeName":"pv","targetPortal":"10.0.0.1","portals":["[fd00::1]:3260"],"iqn":"iqn.2001-04.com.example:a","lun":0,"givenInterface":"default"}',
+    '{"volumeName":"pv","targetPortal":"fd00::1","iqn":"eui.02004567A425678D","lun":255,"givenInterface":"a","initiatorName":"iqn.2001-04.com.example:me"}',
+  ),
+  words: ['"iqn":', '"lun":', '-o', '--', '..', '/', ':3260', '['],
+  run(input) {
+    let value: unknown;
+    try {
+      value = JSON.parse(input.toString('utf8'));
+    } catch {
+      return;
+    }
+    const disk = reviveIscsiDisk(value);
+    for (const word of [disk.iqn, disk.interfaceName, ...disk.portals]) {
+      holds(!word.startsWith('-') && !/[\s/]/.test(word), 'a word is neither an option nor a path');
+    }
+    holds(iscsiGlobalName(disk).split('/').length === 2, 'no name leads out of the directory of disks');
+    const again = reviveIscsiDisk(JSON.parse(JSON.stringify(disk)));
+    holds(iscsiDeviceName(again) === iscsiDeviceName(disk), 'a note is read as it was written');
+  },
+};
+
 export const nodeTargets: readonly Target[] = [
   drivers,
+  iscsiDisks,
   logLines,
   mountinfo,
   procFiles,

@@ -16,10 +16,13 @@ const operandMarks = {
   iptables: 'none',
   'iptables-restore': 'none',
   'iptables-save': 'none',
+  // Treats operands as mistakes; all of its values belong to options.
+  iscsiadm: 'none',
   journalctl: '--',
   ldd: '--',
   losetup: '--',
   mount: '--',
+  multipath: 'none',
   ps: 'none',
   script: '--',
   stty: 'none',

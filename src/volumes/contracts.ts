@@ -106,6 +106,11 @@ export interface VolumeFigures {
 export interface DeviceMounts {
   /** The volume's name across pods; undefined for a volume that has no device. */
   uniqueName(spec: VolumeSpec): string | undefined;
+  /**
+   * Brings the device to this machine, where the plugin itself does so (iSCSI, Fibre Channel); comes before `mountDevice`
+   * and before a block volume's `setUpDevice`. Idempotent.
+   */
+  attach?(spec: VolumeSpec, pod: Pod, signal: AbortSignal): Promise<void>;
   mountDevice(
     spec: VolumeSpec,
     signal: AbortSignal,

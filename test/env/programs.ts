@@ -106,7 +106,9 @@ export const notInstalled: Readonly<Record<string, string>> = {
   npm: 'starts them',
   go: 'builds the control plane and csi-sanity of the cluster tests, unless KUBEBUILDER_ASSETS and CSI_SANITY name theirs',
   hello: 'the sample that the test of the installation installs and removes',
+  iscsiadm: 'of open-iscsi; tests simulate it',
   journalctl: 'of systemd; where it is missing, the kubelet says so',
+  multipath: 'of multipath-tools; tests simulate it',
   systemctl: 'of systemd, in the virtual machine',
   'systemd-notify': 'of systemd; where it is missing, nobody is told',
 };

@@ -68,6 +68,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
   const warn = (pod: Pod, reason: string, message: string): void =>
     void timeline.event(podRef(pod), 'Warning', reason, message);
   const { csi = {}, config } = settings;
+  const { objects: csiObjects } = csi;
   const manager = new VolumeManager({
     clock,
     timeline,
@@ -88,6 +89,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
       ...(settings.isOwnMachine ? { runDiskTool: diskTools(clock) } : {}),
       ...(facts.swapCapacityBytes > 0 ? { onSwappable: () => warnOfSwap(settings) } : {}),
       warn,
+      readDiskSecret: csiObjects && ((...secret) => csiObjects.secret(...secret)),
       csi: csiVolumes({
         host,
         clock,
@@ -96,7 +98,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
         client: ports.csi.client,
         refreshAllocatable: ports.csi.refreshAllocatable,
         policies: csi.policies ?? standalonePolicies,
-        objects: csi.objects,
+        objects: csiObjects,
         tokens,
         controllerAttaches: config.enableControllerAttachDetach,
         warn,

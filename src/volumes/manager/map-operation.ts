@@ -74,12 +74,15 @@ function mapperOf({ wanted, plugin, node }: MapOperation): BlockVolumes {
 }
 
 async function setUpDevice(
-  { wanted, actual, onDevice, onStep }: MapOperation,
+  { wanted, plugin, actual, onDevice, onStep }: MapOperation,
   block: BlockVolumes,
   signal: AbortSignal,
 ): Promise<void> {
   if (actual.devices.get(wanted.uniqueName)?.state === 'mounted') return;
   onStep('stage');
+  await plugin.devices?.attach?.(wanted.spec, wanted.pod, signal).catch((error: unknown) => {
+    throw notBegun(wanted, 'MapVolume.WaitForAttach failed', error);
+  });
   try {
     await block.setUpDevice(wanted.spec, signal);
   } catch (error) {

@@ -100,13 +100,15 @@ async function mountDevice(
   const { uniqueName, pluginName, innerName, mode, spec, pod, seLinuxLabel } = wanted;
   if (plugin.devices === undefined || actual.devices.get(uniqueName)?.state === 'mounted') return;
   const device = { uniqueName, pluginName, innerName, mode, seLinuxLabel };
-  onStep('stage');
-  try {
-    const fsGroup = pod.spec.securityContext?.fsGroup;
-    await plugin.devices.mountDevice(spec, signal, { fsGroup, seLinuxLabel });
-  } catch (error) {
+  const failed = (step: string) => (error: unknown) => {
     if (failureClass(error) === 'uncertain') onDevice({ ...device, state: 'uncertain' });
-    throw new FailedMount('MountVolume.MountDevice failed', innerName, error);
-  }
+    throw new FailedMount(step, innerName, error);
+  };
+  onStep('stage');
+  await plugin.devices.attach?.(spec, pod, signal).catch(failed('MountVolume.WaitForAttach failed'));
+  const { fsGroup } = pod.spec.securityContext ?? {};
+  await plugin.devices
+    .mountDevice(spec, signal, { fsGroup, seLinuxLabel })
+    .catch(failed('MountVolume.MountDevice failed'));
   onDevice({ ...device, state: 'mounted' });
 }

@@ -13,6 +13,7 @@ import { nfsVolumes } from './nfs.js';
 import { configMapVolumes, downwardApiVolumes, secretVolumes } from './object-volumes.js';
 import { projectedVolumes } from './projected.js';
 import { gitRepoVolumes, unsupportedVolumes } from './refused.js';
+import { fcVolumes, iscsiVolumes, type ReadDiskSecret } from './remote-disks/index.js';
 
 export { diskTools, type RunTool } from './disk-tools.js';
 
@@ -35,8 +36,10 @@ export interface VolumePluginsOptions {
   readonly inUserNamespace?: boolean;
   /** Told once, when the content of volumes in memory may be swapped to disk. */
   readonly onSwappable?: () => void;
-  /** Formats and checks disks of local volumes; without it only formatted disks can be mounted. */
+  /** Formats and checks disks, and logs in at iSCSI targets; without it only formatted local disks can be mounted. */
   readonly runDiskTool?: RunTool;
+  /** Reads secrets of disks, also from other namespaces than the pod's. Default: from `objects`. */
+  readonly readDiskSecret?: ReadDiskSecret | undefined;
   /** CSI volumes; left out where no driver can be reached. */
   readonly csi?: VolumePlugin | undefined;
   /** Receives Warning events of pods. */
@@ -56,6 +59,8 @@ export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlu
   });
   const sizes: MemorySizes = { nodeAllocatable, ...(podMemoryLimit === undefined ? {} : { podMemoryLimit }) };
   const context = { host, clock, rootDir, directories, sizes };
+  const readSecret = options.readDiskSecret ?? secretsOf(objects);
+  const disks = { host, clock, rootDir, runDiskTool, readSecret, warn };
   const plugins = [
     emptyDirVolumes({ rootDir, directories, ...sizes }),
     hostPathVolumes({ host }),
@@ -77,8 +82,19 @@ export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlu
       ...(runDiskTool === undefined ? {} : { runDiskTool }),
       ...(warn === undefined ? {} : { warn }),
     }),
+    iscsiVolumes(disks),
+    fcVolumes(disks),
     ...(options.csi === undefined ? [] : [options.csi]),
     gitRepoVolumes(),
   ];
   return [...plugins, unsupportedVolumes(plugins)];
+}
+
+function secretsOf(objects: ObjectStore): ReadDiskSecret {
+  return async (namespace, name, signal) => {
+    const { data = {} } = await objects.secret(namespace, name, signal);
+    return Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]),
+    );
+  };
 }

@@ -7,13 +7,13 @@ import {
   type Host,
   hostApart,
   isHostError,
-  type MountPoint,
   mountAt,
 } from '../../host/index.js';
 import type { LocalVolumeSource, Pod } from '../../kube/index.js';
 import type { SetUpRequest, VolumePlugin, VolumeSpec } from '../contracts.js';
 import { setVolumeOwnership, volumePermissionChangeInProgress } from '../ownership/index.js';
 import { adminMountOptions } from './admin-mount-options.js';
+import { hasBindFlags } from './bind-flags.js';
 import { prepareDisk, type RunTool } from './disk-tools.js';
 import { innerNameOf } from './inner-name.js';
 import { localBlockVolumes } from './local-block.js';
@@ -53,7 +53,7 @@ export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
       const target = pathOf(pod.metadata.uid, innerNameOf(spec));
       const bindOptions = localMountOptions(spec);
       const present = await mountAt(host, target);
-      if (present !== undefined && hasFlags(present, bindOptions)) return;
+      if (present !== undefined && hasBindFlags(present, bindOptions)) return;
       // A bind whose remount was interrupted allows more than it should.
       if (present !== undefined) await cleanMountPoint(host, target);
       const path = checkedPath(spec);
@@ -142,13 +142,6 @@ async function isSharedByPods({ host, rootDir }: LocalVolumesOptions, volume: Fi
 
 export function localMountOptions(spec: VolumeSpec): string[] {
   return [...new Set(['bind', ...(isReadOnly(spec) ? ['ro'] : []), ...adminMountOptions(spec)])];
-}
-
-/** Options the kernel keeps per bind, which must hold before the bind is visible. */
-const bindFlags = ['ro', 'nodev', 'nosuid', 'noexec'];
-
-function hasFlags({ options }: MountPoint, wanted: readonly string[]): boolean {
-  return bindFlags.every((flag) => !wanted.includes(flag) || options.includes(flag));
 }
 
 function checkedPath(spec: VolumeSpec): string {
