@@ -174,6 +174,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'ResourceHealthStatus',
   'ResourceHealthStatusMessage',
   'RestartAllContainersOnContainerExits',
+  'SELinuxMount',
   // These let a setting through that is acted on.
   'CustomCPUCFSQuotaPeriod',
   'KubeletCrashLoopBackOffMax',
