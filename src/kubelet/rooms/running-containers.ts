@@ -1,5 +1,11 @@
 /** Lists what runs, with the resources that the runtime tells of: the resource managers ask for it when a file of theirs is lost. */
-import { ContainerState, type CriRuntime, criLabels, type LinuxContainerResources } from '../../cri/index.js';
+import {
+  ContainerState,
+  type CriRuntime,
+  criLabels,
+  isNotFound,
+  type LinuxContainerResources,
+} from '../../cri/index.js';
 import { CpuSet } from '../../kube/index.js';
 import type { BoundPlace } from './unbind-containers.js';
 
@@ -14,7 +20,7 @@ export interface RunningContainer {
   readonly resources: LinuxContainerResources | undefined;
 }
 
-/** Rejects if the runtime cannot list containers. */
+/** Rejects if the runtime does not tell: what a container is bound to would look free. */
 export async function listRunning(
   cri: Pick<CriRuntime, 'listContainers' | 'containerStatus'>,
 ): Promise<readonly RunningContainer[]> {
@@ -26,15 +32,18 @@ export async function listRunning(
     const podUid = labels[criLabels.podUid];
     const name = labels[criLabels.containerName];
     if (podUid === undefined || name === undefined) continue;
-    // A container that has just gone has no resources.
-    const answer = await cri.containerStatus({ containerId: id }).catch(() => undefined);
+    const answer = await cri.containerStatus({ containerId: id }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    // It has just gone, and holds nothing.
+    if (answer === undefined) continue;
     running.push({
       id,
       podUid,
       podName: labels[criLabels.podName] ?? '',
       podNamespace: labels[criLabels.podNamespace] ?? '',
       name,
-      resources: answer?.status?.resources?.linux,
+      resources: answer.status?.resources?.linux,
     });
   }
   return running;

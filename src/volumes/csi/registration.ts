@@ -62,8 +62,13 @@ export class CsiRegistration {
       await notice?.install(name, info, signal);
     } catch (error) {
       const wasOurs = drivers.remove(name, claim);
-      if (wasOurs && !signal.aborted) await notice?.uninstall(name, signal).catch(() => {});
-      throw new Error(`error adding CSI driver node info: ${errorText(error)}`, { cause: error });
+      let problem = errorText(error);
+      if (wasOurs && !signal.aborted) {
+        await notice?.uninstall(name, signal).catch((left: unknown) => {
+          problem += `; what the cluster was told of it could not be taken back: ${errorText(left)}`;
+        });
+      }
+      throw new Error(`error adding CSI driver node info: ${problem}`, { cause: error });
     }
     drivers.ready(name);
   }
