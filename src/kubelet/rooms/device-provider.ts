@@ -17,7 +17,7 @@ export function deviceProvider(manager: Pick<DeviceManager, 'holders' | 'resourc
           return { resourceName: resource, id, numaNodes };
         }),
       ),
-    // Only active pods are listed, and the manager takes back what others held with the next admission.
+    // Not here: a pod that is being admitted is not active yet and would lose what it is given. The next admission does it.
     free: () => {},
   };
 }
