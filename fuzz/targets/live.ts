@@ -160,7 +160,7 @@ class H2Peer implements Target {
     const answerer = await this.#answerer;
     answerer.answer = input;
     const session = new H2Session({
-      socketPath: answerer.socketPath,
+      server: answerer.socketPath,
       streamWindowBytes: 65_536,
       connectionWindowBytes: 131_072,
     });

@@ -38,6 +38,7 @@ const everything: Volume = {
   token: new Uint8Array([0, 255]),
   mask: 2n ** 64n - 1n,
   share: 0.5,
+  stamp: 2n ** 63n,
 };
 
 describe('a generated message', () => {

@@ -10,6 +10,7 @@ const scalarTypes: Readonly<Record<string, string>> = {
   uint32: 'number',
   int64: 'number',
   uint64: 'number',
+  fixed64: 'bigint',
   double: 'number',
 };
 

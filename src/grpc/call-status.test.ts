@@ -9,7 +9,7 @@ import {
 } from './call-status.js';
 
 const nothing: CallEnd = {
-  socketPath: '/s',
+  dialed: 'unix /s',
   headers: undefined,
   trailers: undefined,
   resetCode: 0,
@@ -42,6 +42,14 @@ describe('callError', () => {
       'a missing socket',
       { error: failed({ syscall: 'connect', code: 'ENOENT' }) },
       'Unavailable: connection error: desc = "transport: Error while dialing: dial unix /s: connect: no such file or directory"',
+    ],
+    [
+      'a name whose addresses all refuse',
+      {
+        dialed: 'tcp localhost:4317',
+        error: Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }),
+      },
+      'Unavailable: connection error: desc = "transport: Error while dialing: dial tcp localhost:4317: connect: connection refused"',
     ],
     [
       'a socket without a server',

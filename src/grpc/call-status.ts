@@ -5,8 +5,8 @@ import { type GrpcCodeName, GrpcError, grpcErrorFromStatus } from './errors.js';
 export type ResponseHeaders = Readonly<Record<string, string | number | string[] | undefined>>;
 
 export interface CallEnd {
-  /** Named in the message of a failed connection. */
-  readonly socketPath: string;
+  /** Named in the message of a failed connection: `unix /run/x.sock`. */
+  readonly dialed: string;
   readonly headers: ResponseHeaders | undefined;
   readonly trailers: ResponseHeaders | undefined;
   /** The error code of RST_STREAM; 0 for a stream that was not reset. */
@@ -15,13 +15,7 @@ export interface CallEnd {
 }
 
 /** The error of the call; undefined when the server sent status OK. */
-export function callError({
-  socketPath,
-  headers,
-  trailers,
-  resetCode,
-  error,
-}: CallEnd): GrpcError | undefined {
+export function callError({ dialed, headers, trailers, resetCode, error }: CallEnd): GrpcError | undefined {
   // The status is in the trailers, or in the headers of a Trailers-Only response (gRPC over HTTP/2, Responses).
   const said = trailers?.['grpc-status'] ?? headers?.['grpc-status'];
   if (said !== undefined) {
@@ -35,9 +29,9 @@ export function callError({
     const codeName = codesByHttpStatus.get(Number(httpStatus)) ?? 'Unknown';
     return new GrpcError(codeName, `unexpected HTTP status code received from server: ${httpStatus}`);
   }
-  if (error?.syscall === 'connect') {
+  if (error !== undefined && isDialError(error)) {
     const words = dialWords.get(error.code ?? '') ?? error.message;
-    const details = `connection error: desc = "transport: Error while dialing: dial unix ${socketPath}: connect: ${words}"`;
+    const details = `connection error: desc = "transport: Error while dialing: dial ${dialed}: connect: ${words}"`;
     return new GrpcError('Unavailable', details, { cause: error });
   }
   if (resetCode !== 0) {
@@ -47,6 +41,11 @@ export function callError({
     });
   }
   return new GrpcError('Unavailable', 'error reading from server: EOF', { cause: error });
+}
+
+/** A name that stands for several addresses fails with the errors of all of them, and without a system call. */
+function isDialError(error: NodeJS.ErrnoException): boolean {
+  return error.syscall === 'connect' || error.syscall === 'getaddrinfo' || error instanceof AggregateError;
 }
 
 const dialWords = new Map([

@@ -1,5 +1,5 @@
 /**
- * One gRPC connection to a unix socket. Calls are promises, streams are async iterables. The agent makes a dozen calls
+ * One gRPC connection to a unix socket, or to a port. Calls are promises, streams are async iterables. The agent makes a dozen calls
  * for each pod, so a call must be cheap.
  */
 
@@ -16,6 +16,14 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Aborting makes the call fail with Canceled. */
   readonly signal?: AbortSignal;
+  /** Headers of this call alone, by lower-case name. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A server that is not on this machine, or not on a socket. The connection is not encrypted. */
+export interface GrpcHost {
+  readonly host: string;
+  readonly port: number;
 }
 
 export interface ConnectionEvents {
@@ -52,7 +60,7 @@ interface GrpcCall {
 
 /** Connects at the first call and reconnects after a loss. While the socket is gone, calls fail at once with Unavailable. */
 export class GrpcConnection {
-  readonly #socketPath: string;
+  readonly #server: string | GrpcHost;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #events: ConnectionEvents;
   /** Ends each call in flight. */
@@ -62,11 +70,12 @@ export class GrpcConnection {
   #closed = false;
 
   constructor(
-    socketPath: string,
+    /** The path of a socket, or a port. */
+    server: string | GrpcHost,
     headers: Readonly<Record<string, string>> = {},
     events: ConnectionEvents = {},
   ) {
-    this.#socketPath = socketPath;
+    this.#server = server;
     this.#headers = headers;
     this.#events = events;
   }
@@ -167,7 +176,7 @@ export class GrpcConnection {
   #call<Request extends object>(
     method: MethodInfo<Request, object>,
     request: Init<Request>,
-    { signal, timeoutMs }: CallOptions,
+    { signal, timeoutMs, metadata }: CallOptions,
     isRead: boolean,
     listener: ResponseListener,
   ): GrpcCall {
@@ -209,9 +218,12 @@ export class GrpcConnection {
         },
         data: (chunk: Buffer): void => listener.data(chunk),
         ended: ({ resetCode, error }: StreamEnd): void =>
-          settle(callError({ socketPath: this.#socketPath, headers, trailers, resetCode, error })),
+          settle(callError({ dialed: dialed(this.#server), headers, trailers, resetCode, error })),
       };
-      stream = this.#connected().open(this.#block(method.path, limitMs), body, events, isRead);
+      const block = this.#block(method.path, limitMs);
+      // The encoder keeps no state, so blocks can be joined.
+      const whole = metadata === undefined ? block : Buffer.concat([block, encodeHeaders(metadata)]);
+      stream = this.#connected().open(whole, body, events, isRead);
     } catch (error) {
       settle(internalError(error));
       return call;
@@ -234,7 +246,7 @@ export class GrpcConnection {
       ':method': 'POST',
       ':scheme': 'http',
       ':path': path,
-      ':authority': 'localhost',
+      ':authority': typeof this.#server === 'string' ? 'localhost' : hostAndPort(this.#server),
       'content-type': 'application/grpc',
       te: 'trailers',
       ...(timeout === '' ? {} : { 'grpc-timeout': timeout }),
@@ -248,7 +260,7 @@ export class GrpcConnection {
   #connected(): H2Session {
     if (this.#session?.isUsable !== true) {
       const session: H2Session = new H2Session({
-        socketPath: this.#socketPath,
+        server: this.#server,
         streamWindowBytes,
         connectionWindowBytes,
         onReady: () => this.#events.onReady?.(),
@@ -267,6 +279,15 @@ export class GrpcConnection {
     if (this.#closed) return new GrpcError('Canceled', 'grpc: the client connection is closing');
     return undefined;
   }
+}
+
+function hostAndPort({ host, port }: GrpcHost): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** What a failed connection names. */
+function dialed(server: string | GrpcHost): string {
+  return typeof server === 'string' ? `unix ${server}` : `tcp ${hostAndPort(server)}`;
 }
 
 function internalError(error: unknown): GrpcError {

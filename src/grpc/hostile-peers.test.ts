@@ -34,7 +34,11 @@ async function hostileServer(): Promise<{
   const server: Server = createServer().listen(socketPath);
   await once(server, 'listening');
   const accepted = once(server, 'connection');
-  const session = new H2Session({ socketPath, streamWindowBytes: 65_535, connectionWindowBytes: 1 << 20 });
+  const session = new H2Session({
+    server: socketPath,
+    streamWindowBytes: 65_535,
+    connectionWindowBytes: 1 << 20,
+  });
   const answered = new Promise<StreamEnd>((resolve) => {
     const block = encodeHeaders({ ':method': 'POST', ':path': '/x' });
     session.open(block, Buffer.from('hello'), { headers() {}, data() {}, ended: resolve }, false);

@@ -4,7 +4,7 @@
  * `serveGrpc` serves them. HTTP/2, the message framing and the wire format are private to the room.
  */
 
-export { type CallOptions, type ConnectionEvents, GrpcConnection } from './connection.js';
+export { type CallOptions, type ConnectionEvents, GrpcConnection, type GrpcHost } from './connection.js';
 export {
   asGrpcError,
   GrpcCode,

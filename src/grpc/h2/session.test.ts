@@ -31,7 +31,7 @@ async function serve(
   await new Promise<void>((listening) => made.listen(socketPath, listening));
   server = made;
   session = new H2Session({
-    socketPath,
+    server: socketPath,
     streamWindowBytes: 1024 * 1024,
     connectionWindowBytes: 16 * 1024 * 1024,
   });
@@ -145,7 +145,11 @@ describe('H2Session', () => {
     expect(error?.message ?? '').not.toContain('code');
   });
   it('reports the system error of a missing socket', async () => {
-    session = new H2Session({ socketPath, streamWindowBytes: 65_535, connectionWindowBytes: 100_000 });
+    session = new H2Session({
+      server: socketPath,
+      streamWindowBytes: 65_535,
+      connectionWindowBytes: 100_000,
+    });
     expect((await call().answered).error).toMatchObject({ code: 'ENOENT', syscall: 'connect' });
   });
   it('closes the connection of a server that does not speak HTTP/2', async () => {
@@ -155,7 +159,11 @@ describe('H2Session', () => {
     });
     await new Promise<void>((listening) => plain.listen(socketPath, listening));
     server = plain;
-    session = new H2Session({ socketPath, streamWindowBytes: 65_535, connectionWindowBytes: 100_000 });
+    session = new H2Session({
+      server: socketPath,
+      streamWindowBytes: 65_535,
+      connectionWindowBytes: 100_000,
+    });
     expect((await call().answered).error?.message).toMatch(/above the maximum of 16384/);
   });
 });

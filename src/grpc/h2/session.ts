@@ -1,6 +1,6 @@
 /**
- * The client side of one HTTP/2 connection to a unix socket. A call of Node's own client costs several times as much, and
- * the agent makes a dozen calls for each pod. Sections are those of RFC 9113.
+ * The client side of one HTTP/2 connection to a unix socket or a port. A call of Node's own client costs several times
+ * as much, and the agent makes a dozen calls for each pod. Sections are those of RFC 9113.
  */
 import { createConnection, type Socket } from 'node:net';
 import { grpcClientLimits } from '../limits.js';
@@ -35,7 +35,8 @@ export interface StreamEnd {
 }
 
 export interface SessionOptions {
-  readonly socketPath: string;
+  /** The path of a socket, or a port. */
+  readonly server: string | { readonly host: string; readonly port: number };
   /** How much the server may send on a stream before the caller reads it. */
   readonly streamWindowBytes: number;
   /** How much the server may send on all streams together before we acknowledge it. */
@@ -117,7 +118,9 @@ export class H2Session {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#socket = createConnection(options.socketPath);
+    const { server } = options;
+    this.#socket =
+      typeof server === 'string' ? createConnection(server) : createConnection({ ...server, noDelay: true });
     let failure: Error | undefined;
     this.#socket.on('error', (error) => {
       failure ??= error;

@@ -171,6 +171,6 @@ export class MessageType<T extends object> {
 
 function fillValue(kind: CompiledField['kind'], value: unknown): unknown {
   if (typeof kind !== 'string') return kind.fill(asFields(value));
-  if (kind === 'bigint64' || kind === 'biguint64') return asBigint(value);
+  if (kind === 'bigint64' || kind === 'biguint64' || kind === 'fixed64') return asBigint(value);
   return value;
 }

@@ -100,6 +100,8 @@ function readValue(
       return reader.bigInt64(end);
     case 'biguint64':
       return reader.bigUint64(end);
+    case 'fixed64':
+      return reader.fixed64(end);
     case 'double':
       return reader.double(end);
   }

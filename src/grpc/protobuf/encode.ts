@@ -91,6 +91,9 @@ function writeValue(writer: WireWriter, kind: CompiledField['kind'], value: unkn
     case 'biguint64':
       writer.bigint64(asBigint(value));
       break;
+    case 'fixed64':
+      writer.fixed64(asBigint(value));
+      break;
     case 'double':
       if (typeof value !== 'number') throw new TypeError(`expected a number, got ${typeof value}`);
       writer.double(value);

@@ -2,7 +2,7 @@
 import type { MessageType } from './codec.js';
 import { WireType } from './wire.js';
 
-/** `bigint64` and `biguint64` are the 64-bit fields marked `@bigint`; other 64-bit fields are numbers. */
+/** `bigint64` and `biguint64` are the 64-bit varints marked `@bigint`; others are numbers. `fixed64` is always a bigint. */
 export type ProtobufScalarKind =
   | 'string'
   | 'bytes'
@@ -13,6 +13,7 @@ export type ProtobufScalarKind =
   | 'uint64'
   | 'bigint64'
   | 'biguint64'
+  | 'fixed64'
   | 'double'
   | 'enum';
 
@@ -40,6 +41,7 @@ export function scalarDefault(kind: ProtobufScalarKind): unknown {
       return false;
     case 'bigint64':
     case 'biguint64':
+    case 'fixed64':
       return 0n;
     default:
       return 0;
@@ -103,5 +105,5 @@ export function setEntry(entries: MessageFields, key: string, value: unknown): v
 
 export function wireTypeOf(kind: CompiledField['kind']): number {
   if (typeof kind !== 'string' || kind === 'string' || kind === 'bytes') return WireType.BYTES;
-  return kind === 'double' ? WireType.FIXED64 : WireType.VARINT;
+  return kind === 'double' || kind === 'fixed64' ? WireType.FIXED64 : WireType.VARINT;
 }

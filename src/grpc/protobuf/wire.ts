@@ -80,6 +80,12 @@ export class WireWriter {
     this.#varint64(Number(bits & 0xffffffffn), Number(bits >> 32n));
   }
 
+  /** Writes the low 64 bits. */
+  fixed64(value: bigint): void {
+    this.#reserve(8);
+    this.#length = this.#bytes.writeBigUInt64LE(BigInt.asUintN(64, value), this.#length);
+  }
+
   double(value: number): void {
     this.#reserve(8);
     this.#length = this.#bytes.writeDoubleLE(value, this.#length);
@@ -209,6 +215,10 @@ export class WireReader {
   bigUint64(end: number): bigint {
     this.#varint(end);
     return (BigInt(this.#high) << 32n) | BigInt(this.#low);
+  }
+
+  fixed64(end: number): bigint {
+    return this.#bytes.readBigUInt64LE(this.#take(8, end));
   }
 
   double(end: number): number {
