@@ -155,6 +155,13 @@ export interface VolumeAttaching {
   isLimitReached?(spec: VolumeSpec, signal: AbortSignal): Promise<boolean>;
 }
 
+/** The node itself would have to attach the volume, and its kind of volume cannot be attached by a node. */
+export class NodeCannotAttach extends VolumeFailure {
+  constructor() {
+    super('transient', 'attaching volumes from the kubelet is not supported');
+  }
+}
+
 /** A pod that cannot run here: the node has as many attached volumes as it can have. */
 export class AttachLimitReached extends Error {
   override readonly name = 'AttachLimitReached';

@@ -111,6 +111,7 @@ class CsiControllers {
           uid: metadata.uid,
         },
         csi: { driver: this.#driver.name, volumeHandle: volume?.volumeId ?? name },
+        ...(spec.volumeMode === undefined ? {} : { volumeMode: spec.volumeMode }),
       },
     };
     await this.#api.create(resources.persistentVolumes, object).catch(ignore('AlreadyExists'));

@@ -23,12 +23,17 @@ afterAll(() => cluster?.stop());
 
 const claimOf = (name: string) => cluster.api.get(resources.persistentVolumeClaims, { namespace, name });
 
-async function claim(name: string, driver: CsiDriverProcess, size: string): Promise<void> {
+async function claim(
+  name: string,
+  driver: CsiDriverProcess,
+  size: string,
+  volumeMode: 'Filesystem' | 'Block' = 'Filesystem',
+): Promise<void> {
   await cluster.apply({
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: { name, namespace },
-    spec: claimSpec(driver, size),
+    spec: { ...claimSpec(driver, size), volumeMode },
   });
   await eventually('it is bound', async () => (await claimOf(name)).status?.phase === 'Bound');
 }
@@ -130,6 +135,35 @@ it('a volume in use grows, and its container goes on', async () => {
     return kinds.includes('Pod online') && kinds.includes('PersistentVolumeClaim online');
   });
   await cluster.delete('online');
+});
+
+it('a raw disk in use grows, and its container goes on', async () => {
+  const { plain } = storage;
+  await claim('raw', plain, '64Mi', 'Block');
+  await cluster.apply(
+    podManifest('raw', {
+      containers: [
+        {
+          name: 'app',
+          image: busybox,
+          command: forever,
+          volumeDevices: [{ name: 'data', devicePath: '/dev/data' }],
+        },
+      ],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'raw' } }],
+    }),
+  );
+  await cluster.untilReady('raw');
+  const sizeMi = async (): Promise<number> =>
+    Number(await cluster.exec('raw', 'blockdev', '--getsize64', '/dev/data')) / mi;
+  const life = container(await cluster.pod('raw')).containerID;
+  expect(await sizeMi()).toBe(64);
+  await grow('raw', plain, '96Mi');
+  await nudge('raw');
+  await untilWritten('raw', '96Mi');
+  expect(await sizeMi()).toBe(96);
+  expect(container(await cluster.pod('raw')).containerID).toBe(life);
+  await cluster.delete('raw');
 });
 
 it('a volume that has grown before its pod starts has its size when the container starts', async () => {

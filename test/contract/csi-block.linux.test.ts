@@ -301,6 +301,46 @@ describe('a block volume', { timeout: 60_000 }, () => {
     await node.end(pod);
   });
 
+  it('grows while a pod uses it, and before one starts', async () => {
+    await start();
+    node.grow('pv', '1Mi', '1Mi');
+    const [one, two] = [blockPod('u1'), blockPod('u2')];
+    await run(one);
+    const sizeOf = async (uid: string): Promise<number> => {
+      const { rdev } = await stat(linkOf(uid));
+      const sectors = await readFile(`/sys/dev/block/${rdev >> 8}:${rdev & 0xff}/size`, 'utf8');
+      return (Number(sectors) * 512) / mebibyte;
+    };
+    expect(await sizeOf('u1')).toBe(1);
+    const enlarge = async (mebibytes: number): Promise<void> => {
+      await node.driver.grow('vol-pv', mebibytes * mebibyte);
+      node.grow('pv', `${mebibytes - 1}Mi`, `${mebibytes}Mi`);
+    };
+    await enlarge(2);
+    await run(one);
+    await node.until('it is expanded', () => log().includes('nodeExpandVolume'));
+    await node.until('the claim says so', () => node.claims.get('pv')?.status?.capacity?.storage === '2Mi');
+    expect(await sizeOf('u1')).toBe(2);
+    const [request] = node.driver.calls
+      .filter(({ method }) => method === 'nodeExpandVolume')
+      .map(({ request: given }) => given);
+    expect(request).toMatchObject({
+      volumeId: 'vol-pv',
+      volumePath: published('u1'),
+      stagingTargetPath: path.join(blockRoot(), 'staging/pv'),
+      capacityRange: { requiredBytes: 2 * mebibyte },
+      volumeCapability: { accessType: { case: 'block' } },
+    });
+    expect(pins()).toHaveLength(1);
+    await node.end(one);
+    await enlarge(3);
+    await run(two);
+    expect(node.claims.get('pv')?.status?.capacity).toEqual({ storage: '3Mi' });
+    expect(await sizeOf('u2')).toBe(3);
+    await node.end(two);
+    await nothingLeft();
+  });
+
   it('is not unstaged while a device is left for another pod', async () => {
     await start();
     const pod = blockPod('u1');

@@ -3,7 +3,14 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { systemClock } from '../../src/async/index.js';
 import { linuxHost } from '../../src/host/index.js';
-import type { PersistentVolume, PersistentVolumeSpec, Pod, PodSpec, Volume } from '../../src/kube/index.js';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PersistentVolumeSpec,
+  Pod,
+  PodSpec,
+  Volume,
+} from '../../src/kube/index.js';
 import { Registry } from '../../src/metrics/index.js';
 import { Timeline } from '../../src/timeline/index.js';
 import { policyWithoutObject } from '../../src/volumes/csi/driver-policy.js';
@@ -34,6 +41,8 @@ export class CsiTestNode {
   /** Pods that are configured; their volumes are wanted. */
   readonly pods = new Map<string, Pod>();
   readonly volumes = new Map<string, PersistentVolume>();
+  /** The claims of volumes that can grow, by their names. */
+  readonly claims = new Map<string, PersistentVolumeClaim>();
   readonly attached = new Set<string>();
   readonly secrets = new Map<string, Record<string, string>>();
   readonly attachments = new Map<string, CsiAttachment>();
@@ -90,6 +99,21 @@ export class CsiTestNode {
         csi: { driver: this.driver.name, volumeHandle: `vol-${name}`, ...csi },
       },
     });
+  }
+
+  /** What a controller says of a volume that it has enlarged; before that, of one of its first size. */
+  grow(name: string, from: string, to: string): void {
+    const volume = this.volumes.get(name);
+    if (volume === undefined) throw new Error(`there is no volume ${name}`);
+    this.volumes.set(name, { ...volume, spec: { ...volume.spec, capacity: { storage: to } } });
+    const status = {
+      phase: 'Bound',
+      capacity: { storage: from },
+      allocatedResources: { storage: to },
+      ...(from === to ? {} : { allocatedResourceStatuses: { storage: 'NodeResizePending' } }),
+    };
+    const spec = { accessModes: volume.spec.accessModes ?? [], volumeName: name };
+    this.claims.set(name, { metadata: { name, namespace: 'ns', uid: `uid-${name}` }, spec, status });
   }
 
   pod(uid: string, volume: Volume, spec: Partial<PodSpec> = {}): Pod {
@@ -211,7 +235,20 @@ export class CsiTestNode {
             persistentVolume,
             readOnly: persistentVolumeClaim?.readOnly ?? false,
             extraGroup: undefined,
+            claim: this.claims.get(persistentVolumeClaim?.claimName ?? ''),
           };
+        },
+        statuses: {
+          read: async ({ name }) => {
+            const claim = this.claims.get(name);
+            if (claim === undefined) throw new Error(`persistentvolumeclaims "${name}" not found`);
+            return claim;
+          },
+          write: async (claim, status) => {
+            const written = { ...claim, status };
+            this.claims.set(claim.metadata.name ?? '', written);
+            return written;
+          },
         },
       },
       supportsRecursiveReadOnly: () => false,

@@ -197,6 +197,75 @@ it('a kubelet that starts while the API is away unmounts nothing, and then only 
   expect(await inUse()).toEqual([cluster.uniqueName('vol-disk')]);
 });
 
+it('pods wait in silence for the list of drivers, and nothing is unmounted before it is there', async () => {
+  await begin();
+  await cluster.volume('other', ['ReadWriteOnce']);
+  await cluster.on.create('web', claimed());
+  await controlled(20);
+  await agent.member.untilReady('web');
+  await agent.crash();
+  const calls = cluster.driver.log().length;
+  const heal = cluster.on.api.faults.add({
+    verb: 'list',
+    resource: resources.csiDrivers,
+    times: 1000,
+    fault: { kind: 'delay', delayMs: 60 * minute },
+  });
+  agent = await cluster.start();
+  await cluster.on.create('next', claimed('other'));
+  await cluster.on.create('plain', {});
+  await controlled(60);
+  expect(cluster.driver.log().slice(calls)).toEqual([]);
+  expect([...mountEvents('web'), ...mountEvents('next')]).toEqual([]);
+  // Pods without such a volume do not wait for it.
+  expect(agent.member.node.isReady('plain')).toBe(true);
+  heal();
+  await agent.crash();
+  agent = await cluster.start();
+  await controlled(30);
+  for (const name of ['web', 'next']) await agent.member.untilReady(name);
+  expect(cluster.driver.log().slice(calls)).not.toContain('nodeUnpublishVolume');
+});
+
+it('the volume of a claim that is being deleted stays while its pod runs, also over a restart', async () => {
+  await begin({ attachRequired: false });
+  const key = { namespace: 'default', name: 'disk' };
+  await cluster.on.api.patch(resources.persistentVolumeClaims, key, {
+    type: 'merge',
+    body: { metadata: { finalizers: ['kubernetes.io/pvc-protection'] } },
+  });
+  await cluster.on.create('web', claimed());
+  await agent.member.untilReady('web');
+  await cluster.on.api.delete(resources.persistentVolumeClaims, key);
+  const { metadata } = await cluster.on.api.get(resources.persistentVolumeClaims, key);
+  expect(metadata.deletionTimestamp).toBeDefined();
+  await agent.crash();
+  agent = await cluster.start();
+  await seconds(90);
+  expect(cluster.driver.log()).toEqual([
+    'nodeStageVolume',
+    'nodePublishVolume',
+    'nodeStageVolume',
+    'nodePublishVolume',
+  ]);
+  expect(agent.member.node.isReady('web')).toBe(true);
+  await cluster.on.delete('web');
+  await seconds(30);
+  expect(await cluster.remains()).toEqual([]);
+});
+
+it('a node that attaches volumes itself says that it cannot', async () => {
+  await begin({}, { kubelet: { config: { enableControllerAttachDetach: false } } });
+  await cluster.on.create('web', claimed());
+  await seconds(5);
+  const told = agent.member.node.events('web', 'FailedAttachVolume').map(({ message }) => message);
+  expect(told[0]).toBe(
+    'AttachVolume.Attach failed for volume "pv-disk" : attaching volumes from the kubelet is not supported',
+  );
+  expect(mountEvents()).toEqual([]);
+  expect(cluster.driver.log()).toEqual([]);
+});
+
 describe('a driver that wants to publish again', () => {
   it('is asked at every sync, never to stage, and a failure touches nothing', async () => {
     await begin({ requiresRepublish: true, attachRequired: false });

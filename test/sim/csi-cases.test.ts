@@ -1,5 +1,6 @@
 /** Single cases of CSI volumes on a whole kubelet: who is asked what, and what is left. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { simulatedHost } from '../../src/host/index.js';
 import type { Pod } from '../../src/kube/index.js';
 import type { NodePublishVolumeRequest } from '../../src/volumes/csi/gen/csi.js';
 import { CsiWorld, claimPod } from './csi-world.js';
@@ -15,6 +16,11 @@ async function worldOf(spec: Parameters<CsiWorld['volume']>[1] = {}): Promise<Cs
   await world.driver.start();
   return world;
 }
+const disk = (fsType: string) => ({
+  driver: 'sim.csi.example.com',
+  volumeHandle: 'vol-disk',
+  fsType,
+});
 const published = `${rootDir}/pods/uid-of-web/volumes/kubernetes.io~csi/pv-disk`;
 const failed = { when: 'before', effect: { kind: 'error', code: 'Internal' } } as const;
 
@@ -182,4 +188,57 @@ it('each pod has a target of its own, of one staged volume', async () => {
   await kubelet.end('b');
   await kubelet.untilNothingIsLeft();
   expect(world.driver.log().filter((call) => call === 'nodeUnstageVolume')).toHaveLength(1);
+});
+
+describe('the group of a pod', () => {
+  const grouped = (securityContext: object = { fsGroup: 1234 }): Pod =>
+    claimPod('web', 'disk', { spec: { securityContext } });
+
+  it('that cannot be given the volume keeps the pod from starting, and the volume is unpublished with it', async () => {
+    const world = await worldOf({ csi: disk('ext4') });
+    await world.driver.volumes.write('vol-disk', 'kept', 'kept');
+    const kubelet = await world.start();
+    kubelet.on.host.inject({
+      at: ({ operation, path }) => operation === 'readdir' && path.startsWith(`${published}/mount`),
+      when: 'before',
+      effect: { kind: 'fail', code: 'EIO' },
+    });
+    kubelet.node.set([grouped()]);
+    await kubelet.node.advance(5 * second);
+    expect(kubelet.node.isReady('web')).toBe(false);
+    expect(kubelet.node.events('web', 'FailedMount')[0]?.message).toMatch(
+      /^MountVolume.SetUp failed for volume "pv-disk" : applyFSGroup failed for vol vol-disk: /,
+    );
+    expect(world.driver.log().slice(0, 3)).toEqual([
+      'nodeStageVolume',
+      'nodePublishVolume',
+      'nodePublishVolume',
+    ]);
+    await kubelet.end('web');
+    await kubelet.untilNothingIsLeft();
+    expect(world.driver.log().slice(-2)).toEqual(['nodeUnpublishVolume', 'nodeUnstageVolume']);
+  });
+
+  it.each([
+    ['OnRootMismatch', 0o600],
+    ['Always', 0o660],
+  ])('is given the files of a volume that is published again, by the policy %s', async (policy, mode) => {
+    const world = await worldOf({ csi: disk('ext4') });
+    await world.driver.volumes.write('vol-disk', 'kept', 'kept');
+    const pod = grouped({ fsGroup: 1234, fsGroupChangePolicy: policy });
+    const first = await world.start();
+    first.node.set([pod]);
+    await first.node.untilReady('web');
+    const { files } = simulatedHost({ machine: world.files });
+    const file = `${published}/mount/kept`;
+    expect((await files.stat(file)).mode & 0o777).toBe(0o664);
+    await files.chmod(file, 0o600);
+    await first.crash();
+    const next = await world.start();
+    next.node.set([pod]);
+    await next.node.untilReady('web');
+    await next.node.advance(5 * second);
+    expect(world.driver.log().filter((call) => call === 'nodePublishVolume')).toHaveLength(2);
+    expect((await files.stat(file)).mode & 0o777).toBe(mode);
+  });
 });

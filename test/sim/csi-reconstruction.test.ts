@@ -289,6 +289,17 @@ describe('what has nothing in it goes', () => {
   });
 });
 
+it('a directory with nothing but metadata is kept, and counted', async () => {
+  const tree = await Tree.make();
+  await tree.write(tree.published, 'no JSON');
+  const kubelet = await tree.start();
+  kubelet.node.set([]);
+  await kubelet.node.advance(60 * second);
+  expect(await tree.world.outside.names(tree.published)).toEqual(['vol_data.json']);
+  expect(tree.world.driver.log()).toEqual([]);
+  expect(kubelet.node.metric('kubelet_orphan_pod_cleaned_volumes_errors')).toBe(1);
+});
+
 it('an inline volume keeps its handle over a restart', async () => {
   const world = new CsiWorld();
   await world.driver.start();

@@ -1,7 +1,7 @@
 /** Reads whether the cluster has attached a volume to this node. */
 import { errorText } from '../../async/index.js';
 import { GrpcCode } from '../../grpc/index.js';
-import { VolumeFailure } from '../contracts.js';
+import { NodeCannotAttach, VolumeFailure } from '../contracts.js';
 import { attachmentName, type DriverVolume } from './names.js';
 import type { CsiAttachment, CsiVolumesOptions } from './plugin.js';
 
@@ -13,9 +13,7 @@ export async function verifyAttached(
   volume: DriverVolume,
   signal: AbortSignal,
 ): Promise<CsiAttachment> {
-  if (!controllerAttaches || objects === undefined) {
-    throw new VolumeFailure('transient', 'attaching volumes from the kubelet is not supported');
-  }
+  if (!controllerAttaches || objects === undefined) throw new NodeCannotAttach();
   const name = attachmentName(volume, nodeName);
   let attachment: CsiAttachment;
   try {

@@ -4,7 +4,7 @@ import type { Host } from '../../host/index.js';
 import type { VolumeStep } from '../../timeline/index.js';
 import { type DeviceMap, forgetDevice, mapDevice, noteDevice } from '../block/index.js';
 import { type BlockVolumes, VolumeFailure, type VolumePlugin } from '../contracts.js';
-import { FailedMount, isUsedByAnotherPod } from './mount-operation.js';
+import { FailedMount, isUsedByAnotherPod, refusedAttach } from './mount-operation.js';
 import { type NodeIdentity, nodeAffinityProblem } from './node-affinity.js';
 import { failureClass } from './outcome.js';
 import {
@@ -47,7 +47,9 @@ export async function runMap(operation: MapOperation, signal: AbortSignal): Prom
   if (plugin.attaching?.isNeeded(spec)) {
     operation.onStep('attach');
     await plugin.attaching.verify(spec, signal).catch((error: unknown) => {
-      throw notBegun(wanted, 'MapVolume.WaitForAttach failed', error);
+      throw (
+        refusedAttach(wanted.innerName, error) ?? notBegun(wanted, 'MapVolume.WaitForAttach failed', error)
+      );
     });
   }
   await setUpDevice(operation, block, signal);

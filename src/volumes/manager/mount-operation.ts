@@ -2,7 +2,7 @@
 import { errorText } from '../../async/index.js';
 import { goQuote } from '../../kube/index.js';
 import type { VolumeStep } from '../../timeline/index.js';
-import { VolumeFailure, type VolumePlugin } from '../contracts.js';
+import { NodeCannotAttach, VolumeFailure, type VolumePlugin } from '../contracts.js';
 import { type NodeIdentity, nodeAffinityProblem } from './node-affinity.js';
 import { failureClass } from './outcome.js';
 import type { ActualDevice, ActualState, WantedMount } from './states.js';
@@ -13,7 +13,7 @@ export class FailedMount extends VolumeFailure {
     step: string,
     innerName: string,
     problem: unknown,
-    readonly eventReason: 'FailedMount' | 'FailedMapVolume' = 'FailedMount',
+    readonly eventReason: 'FailedMount' | 'FailedMapVolume' | 'FailedAttachVolume' = 'FailedMount',
   ) {
     super(failureClass(problem), `${step} for volume ${goQuote(innerName)} : ${errorText(problem)}`, {
       cause: problem,
@@ -43,7 +43,10 @@ export async function runMount(operation: MountOperation, signal: AbortSignal): 
   if (plugin.attaching?.isNeeded(spec)) {
     onStep('attach');
     await plugin.attaching.verify(spec, signal).catch((error: unknown) => {
-      throw new FailedMount('MountVolume.WaitForAttach failed', innerName, error);
+      throw (
+        refusedAttach(innerName, error) ??
+        new FailedMount('MountVolume.WaitForAttach failed', innerName, error)
+      );
     });
   }
   if (wanted.hasDevice) await mountDevice(operation, signal);
@@ -51,6 +54,12 @@ export async function runMount(operation: MountOperation, signal: AbortSignal): 
   await plugin.setUp({ pod, spec, isRemount, seLinuxLabel, signal }).catch((error: unknown) => {
     throw new FailedMount('MountVolume.SetUp failed', innerName, error);
   });
+}
+
+/** What users are told where no controller attaches volumes, and the node cannot. */
+export function refusedAttach(innerName: string, error: unknown): FailedMount | undefined {
+  if (!(error instanceof NodeCannotAttach)) return undefined;
+  return new FailedMount('AttachVolume.Attach failed', innerName, error, 'FailedAttachVolume');
 }
 
 /** Why the volume may not be mounted, or undefined. Nothing was begun, so what an earlier attempt may have mounted stays known. */
