@@ -87,6 +87,8 @@ export interface RuntimeEntries {
 
   /** Container logs are polled, as they cannot be watched. */
   'logs.follow': NoData;
+  /** A rotated log is damaged; a request for it got the lines before the damage. */
+  'logs.read': { containerId: string };
   /** The log of a container was rotated, or could not be; without data where it is about all logs. */
   'logs.rotate': { containerId: string } | NoData;
   /** A log could not be removed. */

@@ -22,7 +22,7 @@ export async function compressLog({ files }: LogHost, dir: HeldPath, name: strin
     // Keeps the log's mode, so that nobody gains access to it.
     const target = await dir.createFile(temporary, mode & 0o777);
     try {
-      await pipeline(Readable.from(parts(source)), createGzip(), (compressed) => write(compressed, target));
+      await pipeline(Readable.from(partsOf(source)), createGzip(), (compressed) => write(compressed, target));
     } finally {
       await target.close();
     }
@@ -36,7 +36,8 @@ export async function compressLog({ files }: LogHost, dir: HeldPath, name: strin
   await files.unlink(at(name));
 }
 
-async function* parts(file: OpenedFile): AsyncGenerator<Buffer> {
+/** The whole file, part by part. */
+export async function* partsOf(file: OpenedFile): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const part = Buffer.alloc(partBytes);
     const count = await file.read(part, position);

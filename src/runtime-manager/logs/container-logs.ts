@@ -4,9 +4,9 @@ import { ContainerState, type CriRuntime, isNotFound, isUnavailable } from '../.
 import { runtimeContainerId } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { checkedContainerStatus } from '../observe/response-checks.js';
+import { damageNotice, pollingNotice } from './notices.js';
 import type { PodLogOptions } from './options.js';
 import type { LogSinks } from './output.js';
-import { pollingNotice } from './polling-notice.js';
 import { readLogs } from './read.js';
 
 export interface ContainerLogsRequest {
@@ -16,7 +16,7 @@ export interface ContainerLogsRequest {
   readonly containerId: string;
   readonly options: PodLogOptions;
   readonly sinks: LogSinks;
-  /** Receives one notice when logs are followed by polling every second. */
+  /** Receives one notice when logs are followed by polling every second, and one for each damaged file. */
   readonly timeline?: Timeline;
   readonly signal?: AbortSignal | undefined;
 }
@@ -33,7 +33,9 @@ export async function readContainerLogs(request: ContainerLogsRequest): Promise<
     sinks,
     clock,
     signal,
-    ...(timeline === undefined ? {} : { onPolling: pollingNotice(timeline) }),
+    ...(timeline === undefined
+      ? {}
+      : { onPolling: pollingNotice(timeline), onDamaged: damageNotice(timeline, id) }),
     isRunning: () => isRunning(cri, id, signal),
   });
 }

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { EventEmitter } from 'node:events';
-import { appendFile, mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, systemClock, VirtualClock } from '../../async/index.js';
 import {
@@ -13,15 +14,17 @@ import {
 } from '../../cri/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { readContainerLogs } from './container-logs.js';
+import { pollingNotice } from './notices.js';
 import { type LogRequest, logOptions } from './options.js';
 import type { ContainerLogSink } from './output.js';
-import { pollingNotice } from './polling-notice.js';
 import { readLogs } from './read.js';
 import { LogWatch } from './watch.js';
 
 let dir: string;
 let path: string;
+let damaged: string[];
 beforeEach(async () => {
+  damaged = [];
   dir = await mkdtemp(join(tmpdir(), 'logs-'));
   path = join(dir, '0.log');
 });
@@ -53,9 +56,73 @@ async function read(
     sinks: Object.fromEntries(streams.map((stream) => [stream, sink])),
     isRunning: async () => false,
     clock: new VirtualClock(),
+    onDamaged: (name) => damaged.push(name),
   });
   return sink.text;
 }
+
+describe('rotated files', () => {
+  const second = (n: number): string => line(n, `line${n}`);
+  const since = (n: number): LogRequest => ({ sinceTimeMs: Date.UTC(2026, 0, 1, 0, 0, n) });
+  async function readRotated(request: LogRequest, current = second(7) + second(8)): Promise<string> {
+    const rotated = [
+      ['0.log.20260101-000002.gz', gzipSync(second(1) + second(2)), 2],
+      ['0.log.20260101-000004.gz', gzipSync(second(3) + second(4)), 4],
+      ['0.log.20260101-000006', Buffer.from(second(5) + second(6)), 6],
+      ['0.log.20260101-000006.tmp', Buffer.from('torn'), 6],
+      ['1.log.20260101-000006', Buffer.from(line(6, 'of the next instance')), 6],
+      ['0.log.notes', Buffer.from('not ours'), 6],
+    ] as const;
+    for (const [name, content, modified] of rotated) {
+      await writeFile(join(dir, name), content);
+      await utimes(join(dir, name), 0, Date.UTC(2026, 0, 1, 0, 0, modified) / 1000);
+    }
+    return await read(current, request);
+  }
+  const lines = (from: number, to = 8): string =>
+    Array.from({ length: to - from + 1 }, (_, index) => `line${from + index}\n`).join('');
+
+  it.each<[string, LogRequest, string]>([
+    ['no option: the current file alone', {}, lines(7)],
+    ['a tail that the current file has', { tailLines: 2 }, lines(7)],
+    ['a tail from a plain rotated file', { tailLines: 3 }, lines(6)],
+    ['a tail from a compressed one', { tailLines: 5 }, lines(4)],
+    ['a tail of all', { tailLines: 8 }, lines(1)],
+    ['a tail of more than there is', { tailLines: 100 }, lines(1)],
+    ['since the current file', since(7), lines(7)],
+    ['since a rotated file', since(4), lines(4)],
+    ['since before all', since(0), lines(1)],
+    ['since and tail: the later start counts', { ...since(2), tailLines: 4 }, lines(5)],
+    ['since and tail: no line before since', { ...since(6), tailLines: 100 }, lines(6)],
+    ['a limit of bytes', { tailLines: 8, limitBytes: 9 }, 'line1\nlin'],
+    ['followed to the end', { tailLines: 5, follow: true }, lines(4)],
+  ])('%s', async (_, request, expected) => {
+    expect(await readRotated(request)).toBe(expected);
+  });
+
+  it('an empty current file, just rotated', async () => {
+    expect(await readRotated({ tailLines: 1 }, '')).toBe('line6\n');
+  });
+  it('a file in both forms is read once', async () => {
+    await writeFile(join(dir, '0.log.20260101-000004'), second(3) + second(4));
+    expect(await readRotated({ tailLines: 100 })).toBe(lines(1));
+  });
+  it('a link is not followed', async () => {
+    await writeFile(join(dir, 'secret'), line(1, 'secret'));
+    await symlink('secret', join(dir, '0.log.20250101-000000'));
+    expect(await readRotated({ tailLines: 100 })).toBe(lines(1));
+    expect(damaged).toEqual(['0.log.20250101-000000']);
+  });
+  it('a damaged file gives the lines before the damage and is named', async () => {
+    const whole = gzipSync(Array.from({ length: 5000 }, (_, n) => line(1, `old ${n * 7919}`)).join(''));
+    await writeFile(join(dir, '0.log.20260101-000001.gz'), whole.subarray(0, whole.length / 2));
+    const text = await readRotated({ tailLines: 100_000 });
+    expect(text.startsWith('old 0\nold 7919\n')).toBe(true);
+    expect(text.endsWith(lines(1))).toBe(true);
+    // Once for counting, once for reading.
+    expect(damaged).toEqual(['0.log.20260101-000001.gz', '0.log.20260101-000001.gz']);
+  });
+});
 
 describe('readLogs', () => {
   it.each([

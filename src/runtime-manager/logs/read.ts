@@ -4,10 +4,11 @@ import { type HeldPath, linuxHost, type OpenedFile } from '../../host/index.js';
 import { describeFileError, isMissing } from './file-error.js';
 import { detectFormat, type LogFormat, parseLogLine } from './format.js';
 import { LineReader } from './lines.js';
+import { olderLines } from './older-lines.js';
 import { holdLog, type LogHost } from './open-log.js';
 import type { PodLogOptions } from './options.js';
 import { LogOutput, type LogSinks } from './output.js';
-import { tailPosition } from './tail.js';
+import { findTail } from './tail.js';
 import { LogWatch } from './watch.js';
 
 export interface ReadLogsRequest {
@@ -21,6 +22,8 @@ export interface ReadLogsRequest {
   readonly clock: Clock;
   /** Called when a followed log has to be polled every second, because it cannot be watched. */
   readonly onPolling?: (error: unknown) => void;
+  /** Called with the name of a rotated file that could not be read to its end. */
+  readonly onDamaged?: (name: string, error: unknown) => void;
   /** Aborting fails the read with `context cancelled`. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -30,7 +33,10 @@ interface OpenLog {
   reader: LineReader;
 }
 
-/** Reads only the current file, never a rotated one; while following, also the file that replaces it. */
+/**
+ * Reads the current file, and while following also the file that replaces it. Rotated files are read only
+ * for `tailLines` and `since`, as far as these reach back.
+ */
 export async function readLogs(request: ReadLogsRequest): Promise<void> {
   const host = request.host ?? linuxHost();
   const held = await holdLog(host, request.path).catch((error: unknown) => {
@@ -44,13 +50,14 @@ export async function readLogs(request: ReadLogsRequest): Promise<void> {
   const reading = new LogReader({ ...request, host }, path, source);
   try {
     const { tailLines } = request.options;
-    const start = await tailPosition(file, tailLines).catch((error: unknown) => {
+    const { position, missing } = await findTail(file, tailLines).catch((error: unknown) => {
       const text = describeFileError(error, 'read', path);
       throw new Error(`failed to tail ${tailLines} lines of log file ${JSON.stringify(path)}: ${text}`, {
         cause: error,
       });
     });
-    source.reader = new LineReader(file, start);
+    source.reader = new LineReader(file, position);
+    await reading.readOlder(missing);
     if (request.options.follow) await reading.follow();
     else await reading.readOnce();
   } finally {
@@ -80,6 +87,22 @@ class LogReader {
 
   get #isDone(): boolean {
     return this.#output.isFull || this.#recordsLeft <= 0;
+  }
+
+  /** Reads what the current file does not have: `missing` lines of a tail, or all since the start time. */
+  async readOlder(missing: number): Promise<void> {
+    const { host, path, options, signal, onDamaged } = this.#request;
+    const { tailLines, sinceMs } = options;
+    if (tailLines === undefined ? sinceMs === undefined : missing === 0) return;
+    const lines = tailLines === undefined ? undefined : missing;
+    const current = this.#source.file;
+    const older = olderLines({ host, path, current, lines, sinceMs, onDamaged, signal });
+    for await (const part of older) {
+      for (const line of part) {
+        if (this.#isDone) return;
+        await this.#take(line);
+      }
+    }
   }
 
   async readOnce(): Promise<void> {

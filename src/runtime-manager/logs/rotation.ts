@@ -1,4 +1,4 @@
-/** Plans what a log rotation does to the files beside the log. */
+/** The files beside a log: their names, and what a rotation does to them. */
 
 export interface RotationPlan {
   /** Files to delete. */
@@ -27,4 +27,19 @@ export function rotatedName(log: string, nowMs: number): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const date = `${at.getFullYear()}${two(at.getMonth() + 1)}${two(at.getDate())}`;
   return `${log}.${date}-${two(at.getHours())}${two(at.getMinutes())}${two(at.getSeconds())}`;
+}
+
+/** More than a node keeps of a container; a pod that can write beside its log may leave any number. */
+const mostRotated = 100;
+const rotatedSuffix = /^\.\d{8}-\d{6}(?:\.gz)?$/;
+
+/** The rotated files of the log, newest first, each in one form: a file that is being compressed exists twice for a moment. */
+export function rotatedFiles(log: string, names: readonly string[]): readonly string[] {
+  const all = new Set(names);
+  return names
+    .filter((name) => name.startsWith(log) && rotatedSuffix.test(name.slice(log.length)))
+    .filter((name) => !all.has(`${name}.gz`))
+    .sort()
+    .reverse()
+    .slice(0, mostRotated);
 }

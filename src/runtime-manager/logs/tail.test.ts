@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { linuxHost, openRegular } from '../../host/index.js';
-import { tailPosition } from './tail.js';
+import { findTail } from './tail.js';
 
 let dir: string;
 beforeEach(async () => {
@@ -28,7 +28,10 @@ it.each([
   await writeFile(path, content);
   const file = await openRegular(linuxHost(), path);
   try {
-    expect(content.slice(await tailPosition(file, lines))).toBe(expected);
+    const { position, missing } = await findTail(file, lines);
+    expect(content.slice(position)).toBe(expected);
+    const has = content.split('\n').length - 1;
+    expect(missing).toBe(Math.max(0, (lines ?? 0) - has));
   } finally {
     await file.close();
   }

@@ -1,4 +1,4 @@
-/** Reports that logs are followed by polling. */
+/** Reports what a reader of logs had to do without. */
 import { errorText } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
 
@@ -17,6 +17,23 @@ export function pollingNotice(timeline: Timeline): (error: unknown) => void {
       because:
         'the node has no watches left (fs.inotify.max_user_watches, max_user_instances), or the log is gone',
       level: 'warn',
+    });
+  };
+}
+
+/** Reports a rotated log that could not be read to its end. */
+export function damageNotice(
+  timeline: Timeline,
+  containerId: string,
+): (name: string, error: unknown) => void {
+  return (name, error) => {
+    timeline.record({
+      kind: 'problem',
+      what: 'logs.read',
+      message: `could not read the rotated log ${name} to its end; the lines after the damage are left out`,
+      level: 'warn',
+      data: { containerId },
+      error,
     });
   };
 }
