@@ -1,7 +1,7 @@
 /** The agent's place in a cluster: its identity, its API clients, and the certificate that it serves with. */
 import path from 'node:path';
 import { asError, errorText, systemClock, type TaskGroup } from '../async/index.js';
-import type { LoadedConfiguration } from '../config/index.js';
+import type { KubeletConfiguration, LoadedConfiguration } from '../config/index.js';
 import { linuxHost } from '../host/index.js';
 import {
   type ClusterAccess,
@@ -96,14 +96,15 @@ export async function openCluster(settings: ClusterSettings, signal: AbortSignal
     );
     if (manager !== undefined) followCertificate(registry, certificateMetrics, manager);
     const connection = connect(access, credentials);
+    const events = eventRate(config);
     const apis: ClusterApis = {
       main: connection.client({
-        rate: eventRate({ eventRecordQPS: config.kubeAPIQPS, eventBurst: config.kubeAPIBurst }),
+        rate: callRate(config),
       }),
       heartbeat: connection.client({
         timeoutMs: Math.min(config.nodeStatusUpdateFrequency, config.nodeLeaseDurationSeconds * 1000),
       }),
-      events: connection.client({ rate: eventRate(config) }),
+      events: connection.client(events === undefined ? {} : { rate: events }),
       resetConnections: () => connection.resetConnections(),
     };
     const watchIdentity = (tasks: TaskGroup): Promise<Error> =>
@@ -159,4 +160,12 @@ export async function openServing(
   });
   if (serving instanceof SignedServingCertificate) followCertificate(registry, metrics, serving.manager);
   return serving;
+}
+
+/** A rate or burst of 0 means the client's default. */
+function callRate({ kubeAPIQPS: qps, kubeAPIBurst: burst }: KubeletConfiguration): {
+  readonly qps: number;
+  readonly burst: number;
+} {
+  return { qps: qps > 0 ? qps : 5, burst: burst > 0 ? burst : 10 };
 }

@@ -12,7 +12,13 @@ import { loggedTimeline } from './log.js';
 import { chooseNodeName } from './node-name.js';
 import { runKubelet } from './run-kubelet.js';
 import { connectRuntime, validateRuntime } from './runtime-connection.js';
-import { announce, announceInsecure, refuseImpossible, setOomScore } from './start-checks.js';
+import {
+  announce,
+  announceConfiguration,
+  announceInsecure,
+  refuseImpossible,
+  setOomScore,
+} from './start-checks.js';
 import { followStopRequest } from './stop-request.js';
 import { findSystemd } from './systemd.js';
 import { keepOnDisk } from './timeline-on-disk.js';
@@ -33,6 +39,7 @@ export async function runAgent(
   const ring = keepOnDisk(timeline, path.join(path.resolve(flags.rootDir), 'timeline'));
   const stop = followStopRequest(signal, { timeline, onStop: log.stopping });
   try {
+    announceConfiguration(configuration, timeline);
     announce(configuration, timeline);
     await announceInsecure(configuration, servesMainPort(configuration), timeline);
     await setOomScore(config.oomScoreAdj, timeline);

@@ -1,5 +1,6 @@
 /** The checks and warnings before anything runs; each refusal says what to do about it. */
 import { stat, writeFile } from 'node:fs/promises';
+import { stringify } from 'yaml';
 import {
   changedFlags,
   type GuardedFileState,
@@ -8,6 +9,7 @@ import {
   inertSettings,
   insecureSettings,
   type LoadedConfiguration,
+  serializeConfiguration,
 } from '../config/index.js';
 import { actedOnFields, actedOnGates, clusterFlags, inertFlags } from '../kubelet/index.js';
 import type { MachineFacts } from '../runtime-manager/config/index.js';
@@ -35,6 +37,17 @@ export function refuseImpossible(
       'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false',
     );
   }
+}
+
+/** Tells the whole configuration in force, so that a log says later what was true. */
+export function announceConfiguration(
+  { publishedConfig }: Pick<LoadedConfiguration, 'publishedConfig'>,
+  timeline: Timeline,
+): void {
+  const what = 'config.effective';
+  const message = 'Effective KubeletConfiguration';
+  const configuration = stringify(serializeConfiguration(publishedConfig));
+  timeline.record({ kind: 'notice', what, message, level: 'info', data: { configuration } });
 }
 
 /** Says what a user should know of the configuration before it is used. */

@@ -2,17 +2,26 @@ import { describe, expect, it } from 'vitest';
 import { type FeatureGate, featureGateDependencies, featureGateSpecs } from './feature-gate-table.js';
 import { resolveFeatureGates } from './feature-gates.js';
 
+/** Alpha gates need a beta gate that is off by default. */
+const allAlpha = { AllAlpha: true, GenericWorkload: true };
+
 describe('resolveFeatureGates', () => {
   const states: [rule: string, requested: Record<string, boolean>, gate: FeatureGate, enabled: boolean][] = [
     ['a beta gate has its default', {}, 'EnvFiles', true],
-    ['an alpha gate has its default', {}, 'PodsAPI', false],
-    ['a setting overrides the default', { PodsAPI: true }, 'PodsAPI', true],
+    ['an alpha gate has its default', {}, 'EmptyDirVolumeMode', false],
+    ['a setting overrides the default', { EmptyDirVolumeMode: true }, 'EmptyDirVolumeMode', true],
     ['a locked gate can be set to its default', { NodeSwap: true }, 'NodeSwap', true],
-    ['AllAlpha turns alpha gates on', { AllAlpha: true }, 'PodsAPI', true],
-    ['AllAlpha does not change a gate that is set', { AllAlpha: true, PodsAPI: false }, 'PodsAPI', false],
+    ['AllAlpha turns alpha gates on', allAlpha, 'EmptyDirVolumeMode', true],
+    [
+      'AllAlpha does not change a gate that is set',
+      { ...allAlpha, EmptyDirVolumeMode: false },
+      'EmptyDirVolumeMode',
+      false,
+    ],
     ['AllBeta turns beta gates off', { AllBeta: false }, 'EnvFiles', false],
     ['AllBeta does not change a gate that is set', { AllBeta: false, EnvFiles: true }, 'EnvFiles', true],
-    ['AllAlpha does not change beta gates', { AllAlpha: true }, 'SELinuxMount', false],
+    ['AllAlpha does not change beta gates', allAlpha, 'PodLevelResourceManagers', false],
+    ['a GA gate that is not locked can be switched off', { SELinuxMount: false }, 'SELinuxMount', false],
     ['a gate of another component is known', { WatchListClient: false }, 'WatchListClient', false],
   ];
   it.each(states)('%s', (_, requested, gate, enabled) => {
@@ -35,8 +44,18 @@ describe('resolveFeatureGates', () => {
       '[GracefulNodeShutdownBasedOnPodPriority is enabled, but depends on features that are disabled: [GracefulNodeShutdown], WindowsGracefulNodeShutdown is enabled, but depends on features that are disabled: [GracefulNodeShutdown]]',
     ],
     [
-      { ClusterTrustBundleProjection: true },
+      { ClusterTrustBundle: false },
       'ClusterTrustBundleProjection is enabled, but depends on features that are disabled: [ClusterTrustBundle]',
+    ],
+    [{ SidecarContainers: true }, 'unrecognized feature gate: SidecarContainers'],
+    [{ PreventStaticPodAPIReferences: true }, 'unrecognized feature gate: PreventStaticPodAPIReferences'],
+    [
+      { DisableCPUQuotaWithExclusiveCPUs: false },
+      'cannot set feature gate DisableCPUQuotaWithExclusiveCPUs to false, feature is locked to true',
+    ],
+    [
+      { PodLevelResources: false, InPlacePodLevelResourcesVerticalScaling: false },
+      '[PodLevelResourcesFixDefaulting is enabled, but depends on features that are disabled: [PodLevelResources], PodLevelResourcesFixKubeletQOSClass is enabled, but depends on features that are disabled: [PodLevelResources]]',
     ],
   ];
   it.each(refused)('refuses %j', (requested, message) => {
@@ -44,7 +63,12 @@ describe('resolveFeatureGates', () => {
   });
 
   it('warns only about GA and deprecated gates', () => {
-    const { warnings } = resolveFeatureGates({ NodeSwap: true, KMSv1: true, EnvFiles: true, PodsAPI: true });
+    const { warnings } = resolveFeatureGates({
+      NodeSwap: true,
+      KMSv1: true,
+      EnvFiles: true,
+      QOSReserved: true,
+    });
     expect(warnings.map((text) => text.split(' ')[2])).toEqual(['NodeSwap', 'KMSv1']);
   });
 
@@ -61,30 +85,35 @@ describe('the gate table', () => {
       'GA',
       true,
       true,
-      'DynamicResourceAllocation ImageMaximumGCAge ImageVolume InPlacePodVerticalScaling KubeletFineGrainedAuthz KubeletPSI KubeletPodResourcesGet MutableCSINodeAllocatableCount NodeLogQuery NodeSwap PodLifecycleSleepAction RecoverVolumeExpansionFailure RecursiveReadOnlyMounts SELinuxChangePolicy SELinuxMountReadWriteOncePod SupplementalGroupsPolicy TopologyManagerPolicyOptions UserNamespacesSupport',
+      'CPUManagerPolicyOptions TopologyManagerPolicyOptions DRADeviceTaintRules DRADeviceTaints DRAExtendedResource DRAPrioritizedList DRAResourceClaimDeviceStatus DynamicResourceAllocation ExecProbeTimeout HPAConfigurableTolerance HostnameOverride ImageMaximumGCAge ImageVolume InPlacePodVerticalScaling InPlacePodVerticalScalingInitContainers KubeletCgroupDriverFromCRI KubeletFineGrainedAuthz KubeletPSI KubeletPodResourcesDynamicResources KubeletPodResourcesGet KubeletTracing MutableCSINodeAllocatableCount NodeDeclaredFeatures NodeLogQuery NodeSwap PLEGOnDemandRelist PodObservedGenerationTracking PodReadyToStartContainersCondition ProcMountType RecoverVolumeExpansionFailure RecursiveReadOnlyMounts RelaxedEnvironmentVariableValidation RelaxedServiceNameValidation SELinuxChangePolicy SELinuxMountReadWriteOncePod SupplementalGroupsPolicy SystemdWatchdog UserNamespacesSupport WatchCacheInitializationPostStartHook',
     ],
-    ['GA', true, false, 'CustomCPUCFSQuotaPeriod'],
+    [
+      'GA',
+      true,
+      false,
+      'ClusterTrustBundle ClusterTrustBundleProjection CustomCPUCFSQuotaPeriod PodCertificateRequest SELinuxMount StorageVersionMigrator',
+    ],
     [
       'BETA',
       true,
       false,
-      'CPUManagerPolicyBetaOptions ContainerCheckpoint ContainerRestartRules DRAExtendedResource EnvFiles ExtendWebSocketsToKubelet GracefulNodeShutdown GracefulNodeShutdownBasedOnPodPriority HostnameOverride InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages KubeletSeparateDiskGC KubeletServiceAccountTokenForCredentialProviders NodeDeclaredFeatures PLEGOnDemandRelist PodLevelResources PodReadyToStartContainersCondition PreventStaticPodAPIReferences ReloadKubeletClientCAFile ReloadKubeletServerCertificateFile ResourceHealthStatus ResourceHealthStatusMessage RestartAllContainersOnContainerExits RotateKubeletServerCertificate TopologyManagerPolicyBetaOptions ComponentFlagz ComponentStatusz',
+      'CPUManagerPolicyBetaOptions ComponentFlagz ComponentStatusz ContainerCheckpoint ContainerRestartRules ContextualLogging EnvFiles ExtendWebSocketsToKubelet GracefulNodeShutdown GracefulNodeShutdownBasedOnPodPriority HPAScaleToZero HugepageAwareEviction InPlacePodLevelResourcesVerticalScaling KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages KubeletInUserNamespace KubeletSeparateDiskGC KubeletServiceAccountTokenForCredentialProviders LoggingBetaOptions MaxUnavailableStatefulSet MemoryQoS NativeHistograms NodeControllerLeaseCircuitBreaker PodLevelResources PodLevelResourcesFixDefaulting PodLevelResourcesFixKubeletQOSClass PodsAPI ReloadKubeletClientCAFile ReloadKubeletServerCertificateFile ResourceHealthStatus ResourceHealthStatusMessage RestartAllContainersOnContainerExits RotateKubeletServerCertificate TopologyManagerPolicyBetaOptions VolumeLimitScaling WatchListCompression WindowsGracefulNodeShutdown',
     ],
     [
       'BETA',
       false,
       false,
-      'ClusterTrustBundleProjection LocalStorageCapacityIsolationFSQuotaMonitoring PodCertificateRequest SELinuxMount',
+      'DRAWorkloadResourceClaims GenericWorkload LocalStorageCapacityIsolationFSQuotaMonitoring PodAndContainerStatsFromCRI PodLevelResourceManagers',
     ],
     [
       'ALPHA',
       false,
       false,
-      'CPUManagerPolicyAlphaOptions CRIListStreaming CSIVolumeHealth ContainerStopSignals EventedPLEG ImageVolumeWithDigest InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KubeletAllocatedPodsEndpoint KubeletInUserNamespace MemoryQoS PodAndContainerStatsFromCRI PodLevelResourceManagers PodLogsQuerySplitStreams PodsAPI QOSReserved ReduceDefaultCrashLoopBackOffDecay RuntimeClassInImageCriApi TaintTolerationComparisonOperators TopologyManagerPolicyAlphaOptions UserNamespacesHostNetworkSupport',
+      'AtomicWriteVolumeUserFields CPUManagerPolicyAlphaOptions CRIListStreaming CSIVolumeHealth CompositePodGroup ContainerStopSignals DRANodeAllocatableResources DRAOptionalNodeOperations DefaultPodSysctls EmptyDirVolumeMode EventedPLEG EvictionRequestAPI GRPCContainerProbeTLS H2CContainerProbe ImageVolumeWithDigest InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory InPlacePodVerticalScalingMemoryBackedVolumes InPlacePodVerticalScalingSchedulerPreemption KubeletAllocatedPodsEndpoint LoggingAlphaOptions NodeLifecycleConditions PodLogsQuerySplitStreams QOSReserved ReduceDefaultCrashLoopBackOffDecay RuntimeClassInImageCriApi TaintTolerationComparisonOperators TopologyManagerPolicyAlphaOptions UserNamespacesHostNetworkSupport VolumeBindMountOptions WindowsCPUAndMemoryAffinity',
     ],
-    ['DEPRECATED', true, true, 'DisableNodeKubeProxyVersion'],
-    ['DEPRECATED', true, false, 'DisableCPUQuotaWithExclusiveCPUs KubeletPodResourcesListUseActivePods'],
-    ['DEPRECATED', false, true, 'GitRepoVolumeDriver'],
+    ['DEPRECATED', true, true, 'DisableCPUQuotaWithExclusiveCPUs DisableNodeKubeProxyVersion'],
+    ['DEPRECATED', true, false, 'KubeProxyIPVS KubeletPodResourcesListUseActivePods'],
+    ['DEPRECATED', false, true, 'DeclarativeValidationTakeover GitRepoVolumeDriver'],
     [
       'DEPRECATED',
       false,

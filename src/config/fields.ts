@@ -612,6 +612,9 @@ const rows = [
     flag: 'allowed-unsafe-sysctls',
     about: 'Unsafe sysctls that pods may set; a pattern may end in *',
   }),
+  field('defaultPodSysctls', 'stringMap', {
+    about: 'Kernel parameters of pods that do not set them',
+  }),
   field('volumePluginDir', 'string', {
     default: '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
     flag: 'volume-plugin-dir',

@@ -46,7 +46,6 @@ export type FlagTarget =
   | { readonly to: 'config'; readonly path: ConfigPath }
   | { readonly to: 'kubelet'; readonly key: keyof KubeletFlags }
   /** Accepted for old command lines, without effect. */
-  | { readonly to: 'nowhere' }
   | { readonly to: 'help' }
   | { readonly to: 'version' };
 
@@ -89,7 +88,6 @@ export const defaultKubeletFlags: Readonly<KubeletFlags> = {
 };
 
 const evictionInstead = 'use evictionHard or evictionSoft in the configuration file instead';
-const cadvisorLeftover = 'it has no effect';
 
 function kubeletFlag(
   name: string,
@@ -250,35 +248,6 @@ const kubeletFlagSpecs: readonly KubeletFlag[] = [
   ),
 ];
 
-const leftoverFlagKinds: readonly (readonly [string, FlagKind])[] = [
-  ['application-metrics-count-limit', 'int32'],
-  ['boot-id-file', 'string'],
-  ['container-hints', 'string'],
-  ['containerd', 'string'],
-  ['containerd-namespace', 'string'],
-  ['enable-load-reader', 'bool'],
-  ['event-storage-age-limit', 'string'],
-  ['event-storage-event-limit', 'string'],
-  ['global-housekeeping-interval', 'duration'],
-  ['log-cadvisor-usage', 'bool'],
-  ['machine-id-file', 'string'],
-  ['storage-driver-buffer-duration', 'duration'],
-  ['storage-driver-db', 'string'],
-  ['storage-driver-host', 'string'],
-  ['storage-driver-password', 'string'],
-  ['storage-driver-secure', 'bool'],
-  ['storage-driver-table', 'string'],
-  ['storage-driver-user', 'string'],
-];
-
-const leftoverFlagSpecs: readonly KubeletFlag[] = leftoverFlagKinds.map(([name, kind]) => ({
-  name,
-  type: flagTypes[kind],
-  target: { to: 'nowhere' },
-  about: 'Accepted, no effect',
-  deprecated: cadvisorLeftover,
-}));
-
 const configFlagSpecs: readonly KubeletFlag[] = configFields.flatMap((field) => {
   if (field.flag === undefined) return [];
   const spec: KubeletFlag = {
@@ -292,11 +261,7 @@ const configFlagSpecs: readonly KubeletFlag[] = configFields.flatMap((field) => 
   return [spec];
 });
 
-export const flagSpecs: readonly KubeletFlag[] = [
-  ...kubeletFlagSpecs,
-  ...configFlagSpecs,
-  ...leftoverFlagSpecs,
-];
+export const flagSpecs: readonly KubeletFlag[] = [...kubeletFlagSpecs, ...configFlagSpecs];
 
 /** The same flags as the flag engine takes them. */
 export const flagsByName: Readonly<Record<string, KubeletFlag>> = Object.fromEntries(

@@ -125,15 +125,6 @@ describe('values of the other flags', () => {
       ['--seccomp-default', '--exit-on-lock-contention', '--lock-file=/l'],
       { seccompDefault: true, exitOnLockContention: true, lockFile: '/l' },
     ],
-    [
-      [
-        '--boot-id-file=/x',
-        '--storage-driver-secure',
-        '--event-storage-age-limit=default=24h',
-        '--global-housekeeping-interval=1m',
-      ],
-      {},
-    ],
     [['--version=false'], { reportedVersion: '' }],
   ];
   it.each(rows)('%j', (args, expected) => {
@@ -145,6 +136,8 @@ describe('refused command lines', () => {
   const prefix = 'failed to parse kubelet flag: ';
   const rows: [args: string[], message: string][] = [
     [['--foo=1'], `${prefix}unknown flag: --foo`],
+    [['--boot-id-file=x'], `${prefix}unknown flag: --boot-id-file`],
+    [['--storage-driver-db=x'], `${prefix}unknown flag: --storage-driver-db`],
     [['--foo_bar'], `${prefix}unknown flag: --foo_bar`],
     [['-x'], `${prefix}unknown shorthand flag: 'x' in -x`],
     [['-foo'], `${prefix}unknown shorthand flag: 'f' in -foo`],

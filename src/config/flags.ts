@@ -97,8 +97,6 @@ function interpret({ given, values }: ParsedFlags<typeof flagsByName>): KubeletC
       case 'version':
         version = value as VersionRequest; // the type of this flag returns it
         break;
-      case 'nowhere':
-        break;
     }
   }
   if (wantsHelp) return { kind: 'help' };

@@ -260,6 +260,11 @@ describe('configurations that run', () => {
       { systemReserved: { cpu: '3' }, kubeReserved: { memory: '1Gi' } },
     ],
     [
+      'reserved cpu is rounded to the nearest thousandth',
+      { main: 'kubeReserved: {cpu: 100500u}\nsystemReserved: {cpu: 400u}\n' },
+      { kubeReserved: { cpu: '101m' }, systemReserved: { cpu: '0' } },
+    ],
+    [
       'cgroup v2 kills the whole container',
       { main: '', host: { cgroupVersion: 2 } },
       { singleProcessOOMKill: false },

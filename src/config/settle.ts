@@ -1,5 +1,5 @@
 /** Resolves settings that depend on each other or on the machine. */
-import { CpuSet } from '../kube/index.js';
+import { CpuSet, formatQuantity, milliQuantityOf, parseQuantity } from '../kube/index.js';
 import type { KubeletFlags } from './flag-table.js';
 import type { ConfiguredHost } from './rule-context.js';
 import type { KubeletConfiguration } from './types.js';
@@ -26,5 +26,16 @@ export function settleConfiguration(
     delete settled.kubeReserved.cpu;
     settled.systemReserved.cpu = String(CpuSet.parse(settled.reservedSystemCPUs).size);
   }
+  for (const reserved of [settled.systemReserved, settled.kubeReserved]) {
+    if (reserved.cpu !== undefined) reserved.cpu = wholeMilliCpu(reserved.cpu);
+  }
   return settled;
+}
+
+/** CPU is handed out in thousandths; a finer amount goes to the nearest. */
+function wholeMilliCpu(amount: string): string {
+  const nanosPerMilli = 1_000_000n;
+  const { nanos } = parseQuantity(amount);
+  if (nanos % nanosPerMilli === 0n) return amount;
+  return formatQuantity(milliQuantityOf((nanos + nanosPerMilli / 2n) / nanosPerMilli));
 }

@@ -195,6 +195,7 @@ export interface KubeletConfiguration {
   imageServiceEndpoint: string;
   failCgroupV1: boolean;
   userNamespaces?: { idsPerPod?: number };
+  defaultPodSysctls: Record<string, string>;
 }
 
 type IsLeaf<T> = T extends string | number | boolean | readonly unknown[]

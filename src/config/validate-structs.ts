@@ -1,5 +1,5 @@
-/** Validation rules of the structured settings: logging, tracing, taints and memory. */
-import { formatDuration, parseQuantity } from '../kube/index.js';
+/** Validation rules of the structured settings: logging, tracing, taints, memory and sysctls. */
+import { formatDuration, normalizeSysctl, parseQuantity, sysctlNamespace } from '../kube/index.js';
 import { labelKeyProblems, labelValueProblems } from './label-syntax.js';
 import { named, type RuleContext } from './rule-context.js';
 
@@ -99,5 +99,29 @@ export function* memoryProblems({ config, gates }: RuleContext): Generator<strin
       if (seen.has(key)) yield `the reserved memory has a duplicate value ${resource}`;
       seen.add(key);
     }
+  }
+}
+
+const maxSysctlNameLength = 253;
+const sysctlName = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
+
+export function* sysctlProblems({ config, gates }: RuleContext): Generator<string> {
+  const names = Object.keys(config.defaultPodSysctls);
+  if (names.length === 0) return;
+  if (!gates.enabled('DefaultPodSysctls')) {
+    yield 'DefaultPodSysctls feature gate is required for Kubelet configuration option defaultPodSysctls';
+    return;
+  }
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (name.length > maxSysctlNameLength || !sysctlName.test(name)) {
+      yield `"${name}" is not a valid sysctl name for defaultPodSysctls`;
+      continue;
+    }
+    const normal = normalizeSysctl(name);
+    if (sysctlNamespace(normal) === undefined)
+      yield `"${name}" is not known to be namespaced for defaultPodSysctls`;
+    if (seen.has(normal)) yield `duplicate sysctl "${normal}" found in defaultPodSysctls`;
+    seen.add(normal);
   }
 }

@@ -212,8 +212,8 @@ describe('validateConfiguration refuses', () => {
       [`${invalid}reservedSystemCPUs (--reserved-cpus) 4-2 must be a CPU list: invalid range "4-2" (4 > 2)`],
     ],
     [
-      'showHiddenMetricsForVersion: "1.34"',
-      [`invalid showHiddenMetricsForVersion: "1.34" must be omitted or have the value '1.35'`],
+      'showHiddenMetricsForVersion: "1.35"',
+      [`invalid showHiddenMetricsForVersion: "1.35" must be omitted or have the value '1.36'`],
     ],
     [
       'enforceNodeAllocatable: [foo]',
@@ -355,8 +355,30 @@ describe('validateConfiguration refuses', () => {
       [`${invalid}memoryThrottlingFactor 1.1 must be greater than 0 and less than or equal to 1.0`],
     ],
     [
-      'memoryThrottlingFactor: 0.8',
+      'memoryThrottlingFactor: 0.8\nfeatureGates: {MemoryQoS: false}',
       [`${invalid}memoryThrottlingFactor must not be set when MemoryQoS feature gate is disabled`],
+    ],
+    [
+      'memoryThrottlingFactor: 0.5\nfeatureGates: {MemoryQoS: false}',
+      [`${invalid}memoryThrottlingFactor must not be set when MemoryQoS feature gate is disabled`],
+    ],
+    [
+      'defaultPodSysctls: {kernel.shmall: "1"}',
+      [
+        `${invalid}DefaultPodSysctls feature gate is required for Kubelet configuration option defaultPodSysctls`,
+      ],
+    ],
+    [
+      'defaultPodSysctls: {vm.swappiness: "1"}\nfeatureGates: {DefaultPodSysctls: true}',
+      [`${invalid}"vm.swappiness" is not known to be namespaced for defaultPodSysctls`],
+    ],
+    [
+      'defaultPodSysctls: {Net.Core: "1"}\nfeatureGates: {DefaultPodSysctls: true}',
+      [`${invalid}"Net.Core" is not a valid sysctl name for defaultPodSysctls`],
+    ],
+    [
+      'defaultPodSysctls: {kernel.shmall: "1", kernel/shmall: "2"}\nfeatureGates: {DefaultPodSysctls: true}',
+      [`${invalid}duplicate sysctl "kernel.shmall" found in defaultPodSysctls`],
     ],
     [
       'memoryReservationPolicy: Foo',
@@ -365,7 +387,7 @@ describe('validateConfiguration refuses', () => {
       ],
     ],
     [
-      'memoryReservationPolicy: TieredReservation',
+      'memoryReservationPolicy: TieredReservation\nfeatureGates: {MemoryQoS: false}',
       [`${invalid}memoryReservationPolicy "TieredReservation" requires MemoryQoS feature gate to be enabled`],
     ],
     [
@@ -442,7 +464,7 @@ describe('validateConfiguration accepts', () => {
     'maxParallelImagePulls: 1\nserializeImagePulls: true',
     'shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 10s',
     'shutdownGracePeriodByPodPriority: [{priority: 1, shutdownGracePeriodSeconds: 5}]',
-    'showHiddenMetricsForVersion: "1.35"',
+    'showHiddenMetricsForVersion: "1.36"',
     'reservedMemory: [{limits: {memory: 1Gi}}, {limits: {hugepages-1Gi: 1Gi}}, {numaNode: 1, limits: {memory: 1Gi}}]',
     'registerWithTaints: [{key: example.com/a, value: b, effect: NoExecute}, {key: c}]',
     'tracing: {endpoint: "localhost:4317", samplingRatePerMillion: 1000000}',
@@ -452,7 +474,8 @@ describe('validateConfiguration accepts', () => {
     'logging: {flushFrequency: 5000000000}',
     'logging: {options: {json: {splitStream: true}}}\nfeatureGates: {LoggingAlphaOptions: true}',
     'memoryReservationPolicy: TieredReservation\nfeatureGates: {MemoryQoS: true}',
-    'memoryThrottlingFactor: 0.9',
+    'memoryThrottlingFactor: 0.9\nfeatureGates: {MemoryQoS: false}',
+    'defaultPodSysctls: {net.core.somaxconn: "9", kernel/shmall: "1", user.max_user_namespaces: "5", kernel.domainname: x}\nfeatureGates: {DefaultPodSysctls: true}',
     'memoryThrottlingFactor: 0.8\nfeatureGates: {MemoryQoS: true}',
   ];
   it.each(rows)('%s', (body) => {

@@ -5,9 +5,15 @@ import { readPath } from './config-path.js';
 import { type ConfigField, configFields, type FieldRule } from './fields.js';
 import { imagePatternProblem } from './image-pattern.js';
 import { alternatives, named, type RuleContext } from './rule-context.js';
-import { loggingProblems, memoryProblems, taintProblems, tracingProblems } from './validate-structs.js';
+import {
+  loggingProblems,
+  memoryProblems,
+  sysctlProblems,
+  taintProblems,
+  tracingProblems,
+} from './validate-structs.js';
 
-const previousMinorVersion = '1.35';
+const previousMinorVersion = '1.36';
 const minIdsPerPod = 65_536;
 const maxIdsPerPod = 2 ** 32 - 1;
 const defaultCpuCfsQuotaPeriodMs = 100;
@@ -133,6 +139,7 @@ const rules: readonly ConfigRule[] = [
     }
   },
   memoryProblems,
+  sysctlProblems,
   function* runtimeEndpoint({ config }) {
     if (config.containerRuntimeEndpoint === '')
       yield `${named('containerRuntimeEndpoint')} must not be empty`;

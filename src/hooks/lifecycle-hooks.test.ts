@@ -140,7 +140,7 @@ describe('httpGet hooks', () => {
       'x-two': '1, 2',
       host: 'shop.example',
       accept: '*/*',
-      'user-agent': 'kube-lifecycle/1.36',
+      'user-agent': 'kube-lifecycle/1.37',
     });
   });
 

@@ -22,7 +22,7 @@ import { podRef, type Timeline } from '../timeline/index.js';
 import { createHookMetrics, type HookMetrics } from './metrics.js';
 
 /** The User-Agent of hooks, with the Kubernetes version they follow. */
-const userAgent = 'kube-lifecycle/1.36';
+const userAgent = 'kube-lifecycle/1.37';
 
 export interface LifecycleHooksOptions {
   readonly cri: Pick<CriRuntime, 'execSync'>;

@@ -41,7 +41,7 @@ function get(
 ): Promise<HttpGetResponse> {
   const request = httpGetRequest(
     { port, ...action },
-    { container: { name: 'app' }, podIp: '127.0.0.1', userAgent: 'kube-probe/1.36' },
+    { container: { name: 'app' }, podIp: '127.0.0.1', userAgent: 'kube-probe/1.37' },
   );
   return httpGet(request, { clock: systemClock, timeoutMs, signal });
 }
@@ -139,7 +139,7 @@ describe('an HTTP probe', () => {
     expect(await get(port)).toEqual({ status: 200, body: 'hello' });
     expect(seen).toEqual([
       ...['Host', `127.0.0.1:${port}`],
-      ...['User-Agent', 'kube-probe/1.36'],
+      ...['User-Agent', 'kube-probe/1.37'],
       ...['Accept', '*/*'],
       ...['Connection', 'close'],
     ]);
@@ -292,7 +292,7 @@ describe('an HTTPS probe', () => {
         'x-a',
         '1',
         'user-agent',
-        'kube-probe/1.36',
+        'kube-probe/1.37',
       ]),
     );
     expect(seen).not.toContain('connection');

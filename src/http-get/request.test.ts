@@ -5,7 +5,7 @@ import { formatUrl, httpGetRequest } from './request.js';
 
 const container: Container = { name: 'app', ports: [{ name: 'web', containerPort: 8080 }] };
 const requestOf = (action: HTTPGetAction, podIp = '10.0.0.1') =>
-  httpGetRequest(action, { container, podIp, userAgent: 'kube-probe/1.36' });
+  httpGetRequest(action, { container, podIp, userAgent: 'kube-probe/1.37' });
 
 describe('the target of a probe', () => {
   it.each<[string, HTTPGetAction, string]>([
@@ -44,7 +44,7 @@ describe('the target of a probe', () => {
 
 describe('the headers of a probe', () => {
   const defaults = [
-    ['User-Agent', 'kube-probe/1.36'],
+    ['User-Agent', 'kube-probe/1.37'],
     ['Accept', '*/*'],
     ['Connection', 'close'],
   ];
@@ -77,7 +77,7 @@ describe('the headers of a probe', () => {
         { name: 'X-Muffins-Or-Plums', value: 'b' },
       ],
       [
-        ['User-Agent', 'kube-probe/1.36'],
+        ['User-Agent', 'kube-probe/1.37'],
         ['Accept', '*/*'],
         ['X-Muffins-Or-Plums', 'a'],
         ['X-Muffins-Or-Plums', 'b'],

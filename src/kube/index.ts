@@ -51,3 +51,4 @@ export * from './values/ip-address.js';
 export * from './values/label-selector.js';
 export * from './values/node-selector.js';
 export * from './values/quantity.js';
+export * from './values/sysctls.js';

@@ -46,6 +46,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'memoryThrottlingFactor',
   'memorySwap',
   'crashLoopBackOff',
+  'defaultPodSysctls',
   // Gate by gate, see below.
   'featureGates',
   'logging.format',
@@ -168,7 +169,6 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'PodAndContainerStatsFromCRI',
   'PodLevelResourceManagers',
   'PodLogsQuerySplitStreams',
-  'PreventStaticPodAPIReferences',
   'QOSReserved',
   'ReduceDefaultCrashLoopBackOffDecay',
   'ResourceHealthStatus',
@@ -177,5 +177,6 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'SELinuxMount',
   // These let a setting through that is acted on.
   'CustomCPUCFSQuotaPeriod',
+  'DefaultPodSysctls',
   'KubeletCrashLoopBackOffMax',
 ]);

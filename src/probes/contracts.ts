@@ -13,7 +13,7 @@ export type ProbeOutcome =
   | { readonly state: ProbeState; readonly error: Error };
 
 /** The User-Agent of probes, with the Kubernetes version they follow. */
-export const probeUserAgent = 'kube-probe/1.36';
+export const probeUserAgent = 'kube-probe/1.37';
 
 /** Names of the kinds in texts for users. */
 export const kindTitles = {

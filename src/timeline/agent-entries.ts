@@ -16,6 +16,8 @@ export interface AgentEntries {
   'agent.task': NoData;
   /** A defect in the kubelet. */
   'kubelet.task': NoData;
+  /** The whole configuration in force, as YAML without its secrets. */
+  'config.effective': { configuration: string };
   /** A warning about the configuration. */
   'config.warning': NoData;
   /** Settings have no effect. */

@@ -148,7 +148,7 @@ export class ChurningNode {
           resetConnections: () => undefined,
         },
         flags: { nodeLabels: {}, nodeIp: '', externalCloud: false },
-        kubeletVersion: 'v1.36.4',
+        kubeletVersion: 'v1.37.1',
         network: { read: async () => ({ addresses: [], routed: { 4: [], 6: [] } }), resolve: async () => [] },
       },
     );

@@ -25,7 +25,7 @@ describe('a node of a cluster', () => {
     const { on, node } = await startMember();
     await node.advance(second);
     const registered = await on.api.get(resources.nodes, { name: nodeName });
-    expect(registered.status?.nodeInfo?.kubeletVersion).toBe('v1.36.4');
+    expect(registered.status?.nodeInfo?.kubeletVersion).toBe('v1.37.1');
     const lease = await on.api.get(resources.leases, { namespace: 'kube-node-lease', name: nodeName });
     expect(lease.spec).toMatchObject({ holderIdentity: nodeName, leaseDurationSeconds: 40 });
     expect(lease.metadata.ownerReferences).toMatchObject([{ kind: 'Node', uid: registered.metadata.uid }]);

@@ -84,7 +84,7 @@ export async function startMember(options: MemberOptions = {}): Promise<Member> 
       createClusterKubelet(given, {
         apis,
         flags: { nodeLabels: {}, nodeIp: '', externalCloud: false },
-        kubeletVersion: 'v1.36.4',
+        kubeletVersion: 'v1.37.1',
         network: { read: async () => ({ addresses: [], routed: { 4: [], 6: [] } }), resolve: async () => [] },
       }),
   });

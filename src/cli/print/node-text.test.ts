@@ -32,7 +32,7 @@ const pod = (name: string, more: Partial<DescribedPod> = {}): DescribedPod => ({
 const bare: NodeDescription = {
   name: 'n1',
   system: {
-    kubeletVersion: 'v1.36.4',
+    kubeletVersion: 'v1.37.1',
     containerRuntimeVersion: 'containerd://2.1.0',
     osImage: 'Debian',
     kernelVersion: '6.1',
@@ -139,7 +139,7 @@ describe('nodeText', () => {
       options,
     );
     expect(text).toBe(`Node:        n1
-Kubelet:     v1.36.4
+Kubelet:     v1.37.1
 Runtime:     containerd://2.1.0
 System:      Debian, 6.1, amd64
 Addresses:   10.0.0.7 (InternalIP)

@@ -1,16 +1,6 @@
 /** Which kernel parameters a pod may set: those that are its own and harm nobody else, or that the node allows. */
+import { matchesSysctl, type PodSpec, sysctlNamespace } from '../../kube/index.js';
 import type { AdmissionRule } from './admission.js';
-
-type SysctlNamespace = 'ipc' | 'net';
-
-/** Parameters that belong to a namespace, so that a pod may have its own; a trailing star stands for any rest. */
-const namespaced: readonly (readonly [string, SysctlNamespace])[] = [
-  ['kernel.sem', 'ipc'],
-  ['kernel.shm*', 'ipc'],
-  ['kernel.msg*', 'ipc'],
-  ['fs.mqueue.*', 'ipc'],
-  ['net.*', 'net'],
-];
 
 /** Safe for every pod, from the kernel version given on. */
 const safe: readonly (readonly [string, number, number])[] = [
@@ -24,22 +14,17 @@ const safe: readonly (readonly [string, number, number])[] = [
   ['net.ipv4.tcp_keepalive_intvl', 4, 5],
   ['net.ipv4.tcp_keepalive_probes', 4, 5],
   ['net.ipv4.tcp_fin_timeout', 4, 6],
+  ['net.ipv4.tcp_notsent_lowat', 4, 6],
   ['net.ipv4.tcp_rmem', 4, 15],
+  ['net.ipv4.tcp_slow_start_after_idle', 4, 15],
   ['net.ipv4.tcp_wmem', 4, 15],
 ];
 
-const matches = (pattern: string, name: string): boolean =>
-  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
-
 const dotted = (name: string): string => name.replaceAll('/', '.');
-
-function namespaceOf(name: string): SysctlNamespace | undefined {
-  return namespaced.find(([pattern]) => matches(pattern, name))?.[1];
-}
 
 /** Throws when the node allows a parameter that no pod can have for itself. */
 export function allowedSysctls(unsafe: readonly string[], kernelRelease: string): AdmissionRule {
-  const strangers = unsafe.filter((pattern) => namespaceOf(dotted(pattern)) === undefined);
+  const strangers = unsafe.filter((pattern) => sysctlNamespace(dotted(pattern)) === undefined);
   if (strangers.length > 0) {
     throw new Error(
       `the sysctls ${strangers.map((name) => `"${name}"`).join(', ')} are not known to be namespaced`,
@@ -56,12 +41,7 @@ export function allowedSysctls(unsafe: readonly string[], kernelRelease: string)
     name: 'sysctls',
     admit({ pod }) {
       for (const { name } of pod.spec.securityContext?.sysctls ?? []) {
-        const problem = refusal(
-          dotted(name),
-          patterns,
-          pod.spec.hostNetwork === true,
-          pod.spec.hostIPC === true,
-        );
+        const problem = refusal(dotted(name), patterns, pod.spec);
         if (problem !== undefined)
           return {
             admit: false,
@@ -74,15 +54,11 @@ export function allowedSysctls(unsafe: readonly string[], kernelRelease: string)
   };
 }
 
-function refusal(
-  name: string,
-  patterns: readonly string[],
-  hostNetwork: boolean,
-  hostIpc: boolean,
-): string | undefined {
-  if (!patterns.some((pattern) => matches(pattern, name))) return 'not allowlisted';
-  const namespace = namespaceOf(name);
-  if (namespace === 'ipc' && hostIpc) return 'not allowed with host IPC enabled';
-  if (namespace === 'net' && hostNetwork) return 'not allowed with host Net enabled';
+function refusal(name: string, patterns: readonly string[], spec: PodSpec): string | undefined {
+  if (!patterns.some((pattern) => matchesSysctl(pattern, name))) return 'not allowlisted';
+  const namespace = sysctlNamespace(name);
+  if (namespace === 'ipc' && spec.hostIPC === true) return 'not allowed with host IPC enabled';
+  if (namespace === 'net' && spec.hostNetwork === true) return 'not allowed with host Net enabled';
+  if (namespace === 'user' && spec.hostUsers !== false) return 'not allowed with host User enabled';
   return undefined;
 }

@@ -48,7 +48,7 @@ export interface ClusterOptions
   extends Pick<NodeOptions, 'onAddresses' | 'onReady' | 'declaredFeatures' | 'processStartMs' | 'network'> {
   readonly apis: ClusterApis;
   readonly flags: NodeFlags;
-  /** The version that the node shows, such as `v1.36.4`. */
+  /** The version that the node shows, such as `v1.37.1`. */
   readonly kubeletVersion: string;
 }
 

@@ -27,7 +27,7 @@ async function nodeUnderTest(more: Partial<NodeOptions> = {}) {
   });
   const clusterNode = await createNode(settings, {
     flags: { nodeLabels: { a: 'b' }, nodeIp: '', externalCloud: true },
-    kubeletVersion: 'v1.36.4',
+    kubeletVersion: 'v1.37.1',
     network: { read: async () => ({ addresses: [], routed: { 4: [], 6: [] } }), resolve: async () => [] },
     runtime: { networkError: undefined, handlers: [], errors: () => [], checkOnce: async () => undefined },
     api: { heartbeat: api, main: api, resetConnections: () => undefined },
@@ -51,7 +51,7 @@ it('a node of a cluster is registered, ready and alive', async () => {
   ]);
   expect(node.status?.capacity?.pods).toBe('7');
   expect(node.status?.nodeInfo).toMatchObject({
-    kubeletVersion: 'v1.36.4',
+    kubeletVersion: 'v1.37.1',
     containerRuntimeVersion: 'unknown://Unknown',
   });
   expect(node.status?.conditions?.at(-1)).toMatchObject({ type: 'Ready', status: 'True' });
@@ -67,7 +67,7 @@ it('registerNode false leaves the object to others', async () => {
     { ...settings, registry: new Registry(), config: { ...settings.config, registerNode: false } },
     {
       flags: { nodeLabels: {}, nodeIp: '', externalCloud: false },
-      kubeletVersion: 'v1.36.4',
+      kubeletVersion: 'v1.37.1',
       runtime: { networkError: undefined, handlers: [], errors: () => [], checkOnce: async () => undefined },
       api: { heartbeat: api, main: api, resetConnections: () => undefined },
     },
@@ -96,7 +96,7 @@ it('a reservation that the machine does not have is refused', async () => {
     { ...settings, config },
     {
       flags: { nodeLabels: {}, nodeIp: '', externalCloud: false },
-      kubeletVersion: 'v1.36.4',
+      kubeletVersion: 'v1.37.1',
       runtime: { networkError: undefined, handlers: [], errors: () => [], checkOnce: async () => undefined },
       api: { heartbeat: api, main: api, resetConnections: () => undefined },
     },

@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import { baselineConfiguration, resolveFeatureGates } from '../../config/index.js';
 import { declaredFeatures } from './declared-features.js';
 
+const initContainerResizes = 'InPlacePodVerticalScalingInitContainers';
+
 it.each([
   [
     'all gates on',
@@ -18,16 +20,25 @@ it.each([
     'no server, so nobody can stream',
     { streams: true, restarts: true, resizes: false },
     false,
-    ['RestartAllContainersOnContainerExits'],
+    [initContainerResizes, 'RestartAllContainersOnContainerExits'],
   ],
-  ['only streaming', { streams: true, restarts: false, resizes: false }, true, ['ExtendWebSocketsToKubelet']],
-  ['all gates off', { streams: false, restarts: false, resizes: false }, true, []],
+  [
+    'only streaming, and what is locked on',
+    { streams: true, restarts: false, resizes: false },
+    true,
+    ['ExtendWebSocketsToKubelet', initContainerResizes],
+  ],
+  [
+    'all gates off that can be',
+    { streams: false, restarts: false, resizes: false },
+    true,
+    [initContainerResizes],
+  ],
 ])('%s', (_rule, { streams, restarts, resizes }, enableServer, features) => {
   const { gates } = resolveFeatureGates({
     ExtendWebSocketsToKubelet: streams,
     RestartAllContainersOnContainerExits: restarts,
     InPlacePodLevelResourcesVerticalScaling: resizes,
-    InPlacePodVerticalScalingInitContainers: resizes,
   });
   const config = { ...baselineConfiguration(gates), enableServer };
   expect(declaredFeatures({ gates, config })).toEqual(features);

@@ -205,6 +205,7 @@ function runtimeSettingsOf(settings: NodeConfigSettings): RuntimeSettings {
       reservationPolicy:
         config.memoryReservationPolicy === 'TieredReservation' ? 'TieredReservation' : 'None',
     },
+    defaultPodSysctls: config.defaultPodSysctls,
     containerStopSignals: gates.enabled('ContainerStopSignals'),
     hugePageSizes: host.hugePageSizes,
     ...(host.pageSizeBytes === undefined ? {} : { pageSizeBytes: host.pageSizeBytes }),

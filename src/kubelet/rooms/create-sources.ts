@@ -19,19 +19,18 @@ export function sourceNames({ config, sources }: Pick<KubeletSettings, 'config' 
 export function createSources(
   settings: Pick<
     KubeletSettings,
-    'config' | 'sources' | 'clock' | 'timeline' | 'nodeName' | 'gates' | 'objects' | 'join'
+    'config' | 'sources' | 'clock' | 'timeline' | 'nodeName' | 'objects' | 'join'
   >,
   deliver: SourceContext['deliver'],
 ): PodSource[] {
-  const { config, clock, timeline, nodeName, gates, objects, join } = settings;
+  const { config, clock, timeline, nodeName, objects, join } = settings;
   const context: SourceContext = {
     clock,
     timeline,
     pods: {
       nodeName,
       // Without an API, objects that the node was given are all that such a reference can mean.
-      refuseApiReferences:
-        gates.enabled('PreventStaticPodAPIReferences') && (objects === undefined || join !== undefined),
+      refuseApiReferences: objects === undefined || join !== undefined,
     },
     deliver,
   };

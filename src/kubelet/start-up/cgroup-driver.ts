@@ -30,7 +30,7 @@ export async function readCgroupDriver(
       }
     } catch (error) {
       if (isUnimplemented(error)) {
-        losingSupport.set(1, { version: '1.37.0' });
+        losingSupport.set(1, { version: '1.38.0' });
         timeline.record({
           kind: 'decision',
           what: 'cgroup.driver',

@@ -23,8 +23,10 @@ import {
   deadlineExceededReason,
   hasTrueCondition,
   type ReasonCache,
+  readyToStartCondition,
   rejectedStatus,
   type StatusManager,
+  withCondition,
 } from '../../pods/status/index.js';
 import {
   outcomeOfError,
@@ -376,10 +378,8 @@ export class KubeletPodSyncer implements PodSyncer {
     const { statuses } = this.#options;
     const current = statuses.get(pod.metadata.uid);
     if (current === undefined) return;
-    const conditions = current.conditions?.map((condition) =>
-      condition.type === 'PodReadyToStartContainers' ? { ...condition, status: 'True' as const } : condition,
-    );
-    statuses.set(pod, { ...current, ...(conditions === undefined ? {} : { conditions }) });
+    const conditions = withCondition(current.conditions, readyToStartCondition(pod));
+    statuses.set(pod, { ...current, conditions });
   }
 
   #measureSinceSeen(pod: Pod, what: 'workerStart' | 'podStart'): void {

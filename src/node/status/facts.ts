@@ -9,7 +9,7 @@ import type { KnownImage } from './images.js';
 export interface StatusSettings {
   readonly addresses: AddressSettings;
   readonly capacity: CapacitySettings;
-  /** The kubelet's version, such as `v1.36.4`. */
+  /** The kubelet's version, such as `v1.37.1`. */
   readonly kubeletVersion: string;
   /** Port of the kubelet API. */
   readonly port: number;

@@ -43,7 +43,7 @@ describe('applySetters', () => {
         kernelVersion: '6.18.0',
         osImage: 'Test Linux',
         containerRuntimeVersion: 'containerd://2.1.0',
-        kubeletVersion: 'v1.36.4',
+        kubeletVersion: 'v1.37.1',
         kubeProxyVersion: '',
         operatingSystem: 'linux',
         architecture: 'amd64',

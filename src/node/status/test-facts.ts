@@ -28,7 +28,7 @@ export const testCapacity: CapacitySettings = {
 export const testSettings: StatusSettings = {
   addresses: { nodeName: 'n1', nodeIps: [], externalCloud: false },
   capacity: testCapacity,
-  kubeletVersion: 'v1.36.4',
+  kubeletVersion: 'v1.37.1',
   port: 10250,
   maxImages: 50,
   declaredFeatures: ['B', 'A'],

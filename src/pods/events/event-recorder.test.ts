@@ -231,7 +231,8 @@ describe('names', () => {
 describe('eventRate', () => {
   it.each([
     ['as configured', 50, 100, { qps: 50, burst: 100 }],
-    ['none falls back', 0, 0, { qps: 5, burst: 10 }],
+    ['a rate of 0 means no limit', 0, 100, undefined],
+    ['a burst of 0 falls back', 5, 0, { qps: 5, burst: 10 }],
   ])('%s', (_, eventRecordQPS, eventBurst, expected) => {
     expect(eventRate({ eventRecordQPS, eventBurst })).toEqual(expected);
   });

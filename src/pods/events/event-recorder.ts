@@ -193,11 +193,11 @@ function isWarning({ entry }: PendingEvent): boolean {
   return entry.event?.type === 'Warning';
 }
 
-/** The client limits for events. A rate of 0 means the client's default of 5 a second. */
-export function eventRate(config: { readonly eventRecordQPS: number; readonly eventBurst: number }): {
-  readonly qps: number;
-  readonly burst: number;
-} {
+/** The client limits for events; undefined for none, which a rate of 0 means. */
+export function eventRate(config: {
+  readonly eventRecordQPS: number;
+  readonly eventBurst: number;
+}): { readonly qps: number; readonly burst: number } | undefined {
   const { eventRecordQPS: qps, eventBurst: burst } = config;
-  return { qps: qps > 0 ? qps : 5, burst: burst > 0 ? burst : 10 };
+  return qps === 0 ? undefined : { qps, burst: burst > 0 ? burst : 10 };
 }

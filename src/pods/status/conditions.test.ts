@@ -7,6 +7,7 @@ import {
   needsReadinessReconcile,
   podConditions,
   readyCondition,
+  readyToStartCondition,
 } from './conditions.js';
 import {
   instance,
@@ -17,7 +18,7 @@ import {
   sidecar,
   statusOf,
 } from './pod-fixtures.js';
-import { isSandboxUsable } from './sandbox.js';
+import { sandboxProblem } from './sandbox.js';
 
 const ready = (name: string): ContainerStatus => statusOf(name, 'running', { ready: true, started: true });
 const isTrue = (type: string): PodCondition => ({ type, status: 'True' });
@@ -134,26 +135,44 @@ describe('initializedCondition', () => {
   });
 });
 
-describe('isSandboxUsable', () => {
+describe('sandboxProblem', () => {
   const seen = (...sandboxes: ObservedPodStatus['sandboxes'][number][]) => observe([], { sandboxes });
   const noIp = { ...readySandbox, network: { ip: '', additionalIps: [] } };
-  const rows: Record<string, [boolean, ObservedPodStatus, boolean]> = {
-    'no sandbox': [false, seen(), false],
-    'one ready sandbox': [false, seen(readySandbox), true],
-    'the newest is not ready': [false, seen({ ...readySandbox, ready: false }, readySandbox), false],
-    'two are ready': [false, seen(readySandbox, { ...readySandbox, id: 'other' }), false],
+  const rows: Record<string, [boolean, ObservedPodStatus, string | undefined]> = {
+    'no sandbox': [false, seen(), 'no pod sandbox exists'],
+    'one ready sandbox': [false, seen(readySandbox), undefined],
+    'the newest is not ready': [
+      false,
+      seen({ ...readySandbox, ready: false }, readySandbox),
+      'pod sandbox is not ready',
+    ],
+    'two are ready': [
+      false,
+      seen(readySandbox, { ...readySandbox, id: 'other' }),
+      'multiple pod sandboxes are ready and need to be reconciled',
+    ],
     'an older one that is not ready does not matter': [
       false,
       seen(readySandbox, { ...readySandbox, ready: false }),
-      true,
+      undefined,
     ],
-    'the network mode differs': [true, seen(readySandbox), false],
-    'no address': [false, seen(noIp), false],
-    'no word about the network': [false, seen({ ...readySandbox, network: undefined }), true],
-    'host network without address': [true, seen({ ...noIp, hostNetwork: true }), true],
+    'the network mode differs': [
+      true,
+      seen(readySandbox),
+      'network namespace mode changed and sandbox needs to be recreated',
+    ],
+    'no address': [false, seen(noIp), 'pod sandbox has no IP address'],
+    'no word about the network': [false, seen({ ...readySandbox, network: undefined }), undefined],
+    'host network without address': [true, seen({ ...noIp, hostNetwork: true }), undefined],
   };
-  it.each(Object.entries(rows))('%s', (_, [hostNetwork, observed, expected]) => {
-    expect(isSandboxUsable(makePod({ spec: { hostNetwork } }), observed)).toBe(expected);
+  it.each(Object.entries(rows))('%s', (_, [hostNetwork, observed, problem]) => {
+    const pod = makePod({ spec: { hostNetwork } });
+    expect(sandboxProblem(pod, observed)).toBe(problem);
+    expect(readyToStartCondition(pod, problem)).toMatchObject(
+      problem === undefined
+        ? { status: 'True' }
+        : { status: 'False', reason: 'PodSandboxNotReady', message: problem },
+    );
   });
 });
 

@@ -12,7 +12,7 @@ import {
 } from '../../kube/index.js';
 import { findCondition, hasTrueCondition, ownedConditionTypes, withCondition } from './condition-list.js';
 import { isRestartingAll } from './restartable.js';
-import { isSandboxUsable } from './sandbox.js';
+import { sandboxProblem } from './sandbox.js';
 
 type ContainerStatuses = readonly ContainerStatus[] | undefined;
 
@@ -35,13 +35,21 @@ export function podConditions(input: ConditionsInput): PodCondition[] {
   const disruption = findCondition(old.conditions, 'DisruptionTarget');
   if (disruption !== undefined) conditions = withCondition(conditions, disruption);
   conditions.push(
-    condition(pod, 'PodReadyToStartContainers', isSandboxUsable(pod, observed)),
+    readyToStartCondition(pod, sandboxProblem(pod, observed)),
     initializedCondition(pod, old, statuses, phase),
   );
   conditions.push(readyCondition(pod, conditions, statuses, phase));
   conditions.push(containersReadyCondition(pod, statuses, phase), condition(pod, 'PodScheduled', true));
   if (couldRestartAllContainers(pod)) conditions.push(allRestartingCondition(pod, observed, old, phase));
   return conditions;
+}
+
+/** Whether containers may start; `problem` says what is wrong with the sandbox. */
+export function readyToStartCondition(pod: Pod, problem?: string): PodCondition {
+  const type = 'PodReadyToStartContainers';
+  return problem === undefined
+    ? condition(pod, type, true)
+    : condition(pod, type, false, 'PodSandboxNotReady', problem);
 }
 
 export function initializedCondition(

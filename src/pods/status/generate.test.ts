@@ -11,7 +11,7 @@ describe('generatePodStatus', () => {
     expect(generate(makePod({ metadata: { generation: 1 } }), absentPodStatus('uid-1'))).toEqual({
       phase: 'Pending',
       conditions: [
-        ['PodReadyToStartContainers', 'False'],
+        ['PodReadyToStartContainers', 'False', 'PodSandboxNotReady', 'no pod sandbox exists'],
         ['Initialized', 'True'],
         ['Ready', 'False', 'ContainersNotReady', 'containers with unready status: [a]'],
         ['ContainersReady', 'False', 'ContainersNotReady', 'containers with unready status: [a]'],

@@ -1,8 +1,8 @@
 /** Pod statuses: generates a pod's API status, and manages the current ones. */
 export { hostIpsOf } from './addresses.js';
 export { canBeDeletedFromApi, type MergeInput, mergeForApi } from './api-merge.js';
-export { findCondition, hasTrueCondition } from './condition-list.js';
-export { needsReadinessReconcile } from './conditions.js';
+export { findCondition, hasTrueCondition, withCondition } from './condition-list.js';
+export { needsReadinessReconcile, readyToStartCondition } from './conditions.js';
 export { quotaToMillis } from './container-resources.js';
 export { statusEqual } from './equal.js';
 export { type GenerateInput, generatePodStatus } from './generate.js';

@@ -6,7 +6,7 @@ import {
   Protocol,
 } from '../../cri/index.js';
 import type { Pod, PodSpec } from '../../kube/index.js';
-import { normalizeSysctl, type SandboxConfigRequest, sandboxConfig } from './sandbox.js';
+import { type SandboxConfigRequest, sandboxConfig } from './sandbox.js';
 import { runtimeSettings } from './settings.js';
 
 const settings = runtimeSettings({
@@ -116,11 +116,33 @@ describe('sandboxConfig', () => {
   });
 });
 
-describe('normalizeSysctl', () => {
-  it.each([
-    ['kernel.shm_rmid_forced', 'kernel.shm_rmid_forced'],
-    ['net/ipv4/conf/eth0.1/forwarding', 'net.ipv4.conf.eth0/1.forwarding'],
-    ['net.ipv4.conf.eth0/1.forwarding', 'net.ipv4.conf.eth0/1.forwarding'],
-    ['plain', 'plain'],
-  ])('%s → %s', (name, expected) => expect(normalizeSysctl(name)).toBe(expected));
+describe('the default sysctls of the node', () => {
+  const defaults = {
+    'net.ipv4.ip_forward': '1',
+    'kernel/shmall': '9',
+    'user.max_user_namespaces': '5',
+    'kernel.domainname': 'd',
+    'vm.swappiness': '1',
+  };
+  const withDefaults = { settings: { ...settings, defaultPodSysctls: defaults } };
+  it.each<[rule: string, spec: Partial<PodSpec>, expected: Record<string, string>]>([
+    [
+      'a pod with its own namespaces, but for users',
+      {},
+      { 'net.ipv4.ip_forward': '1', 'kernel.shmall': '9', 'kernel.domainname': 'd' },
+    ],
+    ['a pod on the host network', { hostNetwork: true }, { 'kernel.shmall': '9' }],
+    [
+      'a pod with the IPC of the host and its own users',
+      { hostIPC: true, hostUsers: false },
+      { 'net.ipv4.ip_forward': '1', 'user.max_user_namespaces': '5', 'kernel.domainname': 'd' },
+    ],
+    [
+      'what the pod sets wins',
+      { hostNetwork: true, securityContext: { sysctls: [{ name: 'kernel.shmall', value: '7' }] } },
+      { 'kernel.shmall': '7' },
+    ],
+  ])('%s', (_rule, spec, expected) => {
+    expect(build(spec, withDefaults).linux?.sysctls).toEqual(expected);
+  });
 });

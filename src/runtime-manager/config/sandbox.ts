@@ -1,6 +1,13 @@
 /** The CRI config of a pod's sandbox. */
 import type { Init, LinuxPodSandboxConfig, PodSandboxConfig } from '../../cri/index.js';
-import { isHostNetwork, type Pod, podContainers } from '../../kube/index.js';
+import {
+  isHostNetwork,
+  normalizeSysctl,
+  type Pod,
+  podContainers,
+  type SysctlNamespace,
+  sysctlNamespace,
+} from '../../kube/index.js';
 import type { UserNamespaceMapping } from '../userns/index.js';
 import { runtimeDefaultProfile } from './confinement.js';
 import { kernelHostname, podHostname } from './hostname.js';
@@ -51,9 +58,7 @@ function linuxConfig(request: SandboxConfigRequest): Init<LinuxPodSandboxConfig>
   const context = pod.spec.securityContext ?? {};
   return {
     cgroupParent: request.cgroupParent,
-    sysctls: Object.fromEntries(
-      (context.sysctls ?? []).map(({ name, value }) => [normalizeSysctl(name), value]),
-    ),
+    sysctls: sandboxSysctls(pod, settings.defaultPodSysctls),
     resources: sandboxResources(pod, settings, request.hasExclusiveCpus),
     overhead: overheadResources(pod, settings),
     securityContext: {
@@ -73,12 +78,27 @@ function linuxConfig(request: SandboxConfigRequest): Init<LinuxPodSandboxConfig>
   };
 }
 
-/**
- * `net/ipv4/conf/eth0.1/forwarding` and `net.ipv4.conf.eth0/1.forwarding` are the same sysctl; returns the
- * second form.
- */
-export function normalizeSysctl(name: string): string {
-  const separator = /[./]/.exec(name)?.[0];
-  if (separator !== '/') return name;
-  return name.replace(/[./]/g, (character) => (character === '/' ? '.' : '/'));
+/** The node's defaults that are about namespaces of the pod's own, and over them what the pod sets. */
+function sandboxSysctls(pod: Pod, defaults: Readonly<Record<string, string>>): Record<string, string> {
+  const own = (pod.spec.securityContext?.sysctls ?? []).map(
+    ({ name, value }) => [normalizeSysctl(name), value] as const,
+  );
+  const given = Object.entries(defaults)
+    .map(([name, value]) => [normalizeSysctl(name), value] as const)
+    .filter(([name]) => hasOwnNamespace(pod, sysctlNamespace(name)));
+  return Object.fromEntries([...given, ...own]);
+}
+
+function hasOwnNamespace(pod: Pod, namespace: SysctlNamespace | undefined): boolean {
+  switch (namespace) {
+    case undefined:
+      return false;
+    case 'ipc':
+      return pod.spec.hostIPC !== true;
+    case 'net':
+    case 'uts':
+      return !isHostNetwork(pod);
+    case 'user':
+      return pod.spec.hostUsers === false;
+  }
 }

@@ -69,6 +69,8 @@ export interface RuntimeSettings {
   readonly thermalThrottlePaths: readonly string[];
   /** The feature gate ContainerStopSignals: whether `lifecycle.stopSignal` is honoured. */
   readonly containerStopSignals: boolean;
+  /** Kernel parameters of pods that do not set them, by name; see `defaultPodSysctls`. */
+  readonly defaultPodSysctls: Readonly<Record<string, string>>;
 }
 
 /** The required settings; everything else has a default. */
@@ -99,6 +101,7 @@ const defaults: Omit<RuntimeSettings, 'nodeName'> = {
   isAppArmorEnabled: false,
   thermalThrottlePaths: [],
   containerStopSignals: false,
+  defaultPodSysctls: {},
 };
 
 export function runtimeSettings(options: RuntimeSettingsOptions): RuntimeSettings {

@@ -1,5 +1,5 @@
 /** Decides what init containers and sidecars need, and whether the regular containers may run yet. */
-import { newestContainer, type ObservedContainerStatus, type ObservedPodStatus } from '../../cri/index.js';
+import type { ObservedContainerStatus, ObservedPodStatus } from '../../cri/index.js';
 import {
   type Container,
   effectiveRestartPolicy,
@@ -34,25 +34,26 @@ interface InitStep {
 
 /**
  * Goes from the last init container to the first. Instances of earlier ones may have been removed, so the last one with an
- * instance shows the progress of the pod. Before it, only sidecars matter.
+ * instance shows the progress of the pod. Before it, only sidecars matter. Only instances in the current sandbox count:
+ * what ran in another one initialized that one.
  */
 export function planInitContainers(
   pod: Pod,
-  status: ObservedPodStatus,
+  { activeContainers }: Pick<ObservedPodStatus, 'activeContainers'>,
   probes: ProbeVerdicts,
   resizes?: ResizePlanner,
 ): InitPlan {
   const containers = pod.spec.initContainers ?? [];
   if (containers.length === 0) return { initialised: true, failed: undefined, starts: [], kills: [] };
 
-  let initialised = regularContainersBegan(pod, status);
+  let initialised = regularContainersBegan(pod, activeContainers);
   /** Whether a later container has begun, so this one has completed. */
   let passed = initialised;
   const starts: PlannedStart[] = [];
   const kills: PlannedKill[] = [];
 
   for (const [index, container] of [...containers.entries()].reverse()) {
-    const newest = newestContainer(status, container.name);
+    const newest = activeContainers.find(({ name }) => name === container.name);
     const sidecar = isSidecar(container);
     if (newest === undefined) {
       if (passed && sidecar) {
@@ -84,12 +85,9 @@ export function planInitContainers(
   return { initialised, failed: undefined, starts: starts.reverse(), kills };
 }
 
-/** Exited containers do not count: after a reboot all have exited, and the pod must initialize again. */
-function regularContainersBegan(pod: Pod, status: ObservedPodStatus): boolean {
-  return pod.spec.containers.some(({ name }) => {
-    const state = newestContainer(status, name)?.state;
-    return state === 'created' || state === 'running';
-  });
+/** A regular container in whatever state: it was not created before the sandbox was initialized. */
+function regularContainersBegan(pod: Pod, active: readonly ObservedContainerStatus[]): boolean {
+  return pod.spec.containers.some(({ name }) => active.some((container) => container.name === name));
 }
 
 function plainInitStep(

@@ -391,6 +391,21 @@ const initRows: Row[] = [
     status: makeStatus(initPod('Always'), allRunning),
     expected: nothing,
   },
+  {
+    rule: 'an exited regular container of the current sandbox proves it, too',
+    pod: initPod('Always'),
+    status: makeStatus(initPod('Always'), [exited('c0', 1), running('c1'), running('c2')]),
+    expected: { ...nothing, start: [0] },
+  },
+  {
+    rule: 'containers of an old sandbox, even running ones, prove nothing about a new one',
+    pod: initPod('Always'),
+    status: {
+      ...makeStatus(initPod('Always'), [...allRunning, ...initDone], [makeSandbox({ attempt: 1 })]),
+      activeContainers: [],
+    },
+    expected: { ...nothing, attempt: 1, init: [0] },
+  },
 ];
 
 const probe = { periodSeconds: 1 };
@@ -410,6 +425,12 @@ const sidecarCases: Row[] = [
     pod: sidecarPod(),
     status: s(...all),
     expected: { ...nothing, start: [0, 1, 2] },
+  },
+  {
+    rule: 'a removed sidecar is started again beside running containers, a removed plain init container is not',
+    pod: initPod('Always', [container('i0'), container('s0', { restartPolicy: 'Always' })]),
+    status: makeStatus(initPod('Always'), allRunning),
+    expected: { ...nothing, init: [1] },
   },
   {
     rule: 'the next sidecar follows one that started',

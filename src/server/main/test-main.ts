@@ -117,7 +117,7 @@ export async function startMain(test: MainTestOptions = {}): Promise<MainServer>
     servingCertificate: test.certificate ?? (() => serving),
     api: test.api ?? testApi().api,
     rootDir: dir,
-    version: 'v1.36.0',
+    version: 'v1.37.1',
     flags: { v: '2', 'node-ip': '10.0.0.1' },
     nodeLogsDir: dir,
     ...test.options,
