@@ -98,4 +98,6 @@ export interface ProbeNetwork {
   /** Connects and closes; rejects with a message for users. */
   tcp(address: TcpAddress, limits: ProbeCallLimits): Promise<void>;
   grpc(check: GrpcCheck, limits: ProbeCallLimits): Promise<GrpcHealthResult>;
+  /** How long this process has been busy since its start, in milliseconds; absent where time is simulated. */
+  busyMs?(): number;
 }

@@ -13,6 +13,7 @@ interface Setting {
   readonly exec?: CriRuntime['execSync'];
   readonly network?: Partial<ProbeNetwork>;
   readonly sidecar?: boolean;
+  readonly clock?: VirtualClock;
 }
 
 const silent: ProbeNetwork = {
@@ -21,8 +22,14 @@ const silent: ProbeNetwork = {
   grpc: () => Promise.resolve({ kind: 'no-connection' }),
 };
 
-async function run({ probe, container = {}, exec, network = {}, sidecar = false }: Setting) {
-  const clock = new VirtualClock();
+async function run({
+  probe,
+  container = {},
+  exec,
+  network = {},
+  sidecar = false,
+  clock = new VirtualClock(),
+}: Setting) {
   const timeline = new Timeline({ clock });
   const calls: unknown[] = [];
   const prober = new Prober({
@@ -180,5 +187,57 @@ describe('other probes', () => {
       container: { restartPolicy: 'Always' },
     });
     expect(events).toEqual(['Warning Unhealthy spec.initContainers{app}: Liveness probe failed: no tcp']);
+  });
+});
+
+describe('a delay of the agent', () => {
+  const http: Probe = { httpGet: { port: 80 }, timeoutSeconds: 1 };
+
+  /** A server whose response does not arrive in time; the agent is busy for `busyMs` of each attempt. */
+  async function late(probe: Probe, { tookMs = 1000, busyMs = 0, attempts = 9 }) {
+    const clock = new VirtualClock();
+    let busy = 0;
+    let made = 0;
+    const wait = async (): Promise<void> => {
+      made++;
+      if (made > attempts) return;
+      busy += busyMs;
+      await clock.advance(tookMs);
+      throw new HttpGetError('context deadline exceeded');
+    };
+    const outcome = await run({
+      clock,
+      probe,
+      network: {
+        http: async () => {
+          await wait();
+          return { status: 200, body: 'ok' };
+        },
+        tcp: wait,
+        busyMs: () => busy,
+      },
+    });
+    return { ...outcome, made };
+  }
+
+  it('fails a container that is late by itself', async () => {
+    const { verdict, made } = await late(http, {});
+    expect({ verdict, made }).toEqual({
+      verdict: { result: 'failure', output: 'context deadline exceeded' },
+      made: 1,
+    });
+  });
+  it.each([
+    ['busy', http, { busyMs: 700 }],
+    ['a late timer', http, { tookMs: 1500 }],
+    ['tcp', { tcpSocket: { port: 80 } }, { busyMs: 700 }],
+  ])('says nothing about the container: %s', async (_, probe, setting) => {
+    const { verdict, made, events } = await late(probe, setting);
+    expect({ verdict, made }).toEqual({ verdict: undefined, made: 3 });
+    expect(events).toEqual([expect.stringContaining('the liveness probe does not count: it took')]);
+  });
+  it('is over at the next attempt', async () => {
+    const { verdict, events } = await late(http, { busyMs: 700, attempts: 1 });
+    expect({ verdict, events }).toEqual({ verdict: { result: 'success', output: 'ok' }, events: [] });
   });
 });

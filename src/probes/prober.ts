@@ -25,6 +25,7 @@ import {
 } from './contracts.js';
 import { execProbe } from './exec.js';
 import { judgeGrpc, judgeHttp } from './judge.js';
+import { type AttemptTimes, isOwnDelay } from './own-delay.js';
 
 /** Attempts in all; a check that could not be made is retried at once. */
 const maxAttempts = 3;
@@ -44,6 +45,20 @@ export interface ProbeConclusion {
   readonly output: string;
 }
 
+/** An attempt that failed by this agent's delay. */
+class OwnDelay extends Error {
+  override readonly name = 'OwnDelay';
+  readonly times: AttemptTimes;
+
+  constructor(times: AttemptTimes) {
+    const { tookMs, timeoutMs, busyMs } = times;
+    super(
+      `it took ${Math.round(tookMs)} of ${timeoutMs} ms, while the agent was busy for ${Math.round(busyMs)} ms`,
+    );
+    this.times = times;
+  }
+}
+
 export class Prober {
   readonly #options: ProberOptions;
 
@@ -60,6 +75,10 @@ export class Prober {
     }
     // A check cut off by the agent's shutdown is not recorded.
     throwIfCancelled(signal);
+    if (outcome.error instanceof OwnDelay) {
+      this.#noteDelay(run, outcome.error);
+      return undefined;
+    }
     const event = eventOf(kindTitles[run.kind], outcome);
     if (event !== undefined) {
       const { pod, container } = run;
@@ -74,13 +93,37 @@ export class Prober {
   }
 
   async #attempt(run: ProbeRun, signal: AbortSignal): Promise<ProbeOutcome> {
+    const { clock, network } = this.#options;
     const probe = probeOf(run.container, run.kind) ?? {};
+    const startedMs = clock.monotonic();
+    const busyBeforeMs = network.busyMs?.() ?? 0;
     try {
-      return await this.#check(run, probe, signal);
+      const outcome = await this.#check(run, probe, signal);
+      // The runtime measures the time of a command, so its timeout is never our delay.
+      if (outcome.state !== 'failure' || probe.exec !== undefined) return outcome;
+      const times = {
+        timeoutMs: probeSettings(probe).timeoutSeconds * 1000,
+        tookMs: clock.monotonic() - startedMs,
+        busyMs: (network.busyMs?.() ?? 0) - busyBeforeMs,
+      };
+      return isOwnDelay(times) ? { state: 'unknown', error: new OwnDelay(times) } : outcome;
     } catch (error) {
       if (isCancelled(error)) throw error;
       return { state: 'unknown', error: asError(error) };
     }
+  }
+
+  #noteDelay({ kind, pod, container }: ProbeRun, { message, times }: OwnDelay): void {
+    this.#options.timeline.record({
+      kind: 'notice',
+      what: 'probe.late',
+      message: `the ${kind} probe does not count: ${message}`,
+      because: 'a delay of this agent says nothing about the container',
+      pod: podRef(pod),
+      container: container.name,
+      level: 'warn',
+      data: { tookMs: Math.round(times.tookMs), busyMs: Math.round(times.busyMs) },
+    });
   }
 
   async #check(run: ProbeRun, probe: Probe, signal: AbortSignal): Promise<ProbeOutcome> {

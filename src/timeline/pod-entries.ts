@@ -80,6 +80,8 @@ export interface PodEntries {
   'probe.readiness': { from: RecordedProbeResult | 'none'; to: RecordedProbeResult; containerId: string };
   /** The result of the startup probe has changed. */
   'probe.startup': { from: RecordedProbeResult | 'none'; to: RecordedProbeResult; containerId: string };
+  /** A probe failed by a delay of the agent and does not count. */
+  'probe.late': { tookMs: number; busyMs: number };
   /** A probe broke; it is tried again. */
   'probe.crash': NoData;
   /** A defect in the prober. */
