@@ -374,6 +374,20 @@ describe('when writing the claim fails', () => {
     expect(await cluster.told('c')).toBe('2Gi -');
   });
 
+  it('after the driver has refused, the pod is told of both', async () => {
+    const pod = await running();
+    await cluster.grow('c', '2Gi');
+    fail('Internal');
+    conflict(1);
+    await cluster.sync(pod);
+    expect(await cluster.told('c')).toBe('1Gi NodeResizeInProgress');
+    expect(resizeEvents()).toEqual([
+      `${resizeFailed('Internal')}; the claim could not be told: the object has been modified`,
+    ]);
+    await cluster.clock.advance(5_000);
+    expect(await cluster.told('c')).toBe('2Gi -');
+  });
+
   it('it overwrites nothing that someone else wrote meanwhile', async () => {
     const pod = await running();
     await cluster.grow('c', '2Gi');

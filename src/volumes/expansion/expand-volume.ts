@@ -11,6 +11,7 @@ import type { ClaimKey, ClaimStatuses, ExpandOutcome, VolumePlugin, VolumeSpec }
 import {
   decideExpansion,
   type ExpansionDecision,
+  type ExpansionResult,
   expansionResult,
   inProgressStatus,
   storageBytes,
@@ -120,14 +121,28 @@ async function expand(
     const message = `MountVolume.NodeExpandVolume succeeded for volume ${goQuote(subject.innerName)} ${nodeName}`;
     ports.tell(subject, 'Normal', 'FileSystemResizeSuccessful', message);
   }
+  if (result.kind === 'failed') throw await failedExpansion(ports, claim, result, signal);
   if (result.status !== undefined) {
-    const ifUnchanged = result.kind === 'done';
-    const writing = statuses.write(claim, result.status, { ifUnchanged, signal });
-    // The expansion's own failure says more than that it could not be written down.
-    await (result.kind === 'failed' ? writing.catch(() => {}) : writing);
+    await statuses.write(claim, result.status, { ifUnchanged: result.kind === 'done', signal });
   }
-  if (result.kind === 'failed') throw new Error(result.message);
   return result.kind === 'done' ? reached(sizes, subject, result.sizeBytes) : 'done';
+}
+
+/** Users see the failure of the driver and, if the claim does not show it, why not. */
+async function failedExpansion(
+  { statuses }: ExpansionPorts,
+  claim: PersistentVolumeClaim,
+  { message, status }: Extract<ExpansionResult, { kind: 'failed' }>,
+  signal: AbortSignal,
+): Promise<Error> {
+  if (status === undefined) return new Error(message);
+  try {
+    await statuses.write(claim, status, { ifUnchanged: false, signal });
+    return new Error(message);
+  } catch (error) {
+    const unwritten = `the claim could not be told: ${errorText(error)}`;
+    return new Error(`${message}; ${unwritten}`, { cause: error });
+  }
 }
 
 /** A claim may ask for less than the PersistentVolume has grown to, and for more of it later. */
