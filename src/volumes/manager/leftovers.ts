@@ -3,12 +3,12 @@ import { type Host, removeEmptyTree, unmountTree } from '../../host/index.js';
 import type { VolumePlugin } from '../contracts.js';
 import { cleanSubPaths } from '../subpath/index.js';
 import type { Leftover, Reconstruction, StrandedSubPaths } from './reconstruct.js';
-import type { VolumeRecorder } from './volume-recorder.js';
+import type { RecoveryRecorder } from './recovery-recorder.js';
 
 export interface LeftoversOptions {
   readonly host: Host;
   readonly podDirectory: (uid: string) => string;
-  readonly notes: VolumeRecorder;
+  readonly notes: RecoveryRecorder;
   readonly plugins: readonly VolumePlugin[];
 }
 
