@@ -43,20 +43,25 @@ export function connectKubeApi(options: KubeConnectionOptions): KubeConnection {
   const transport = new Transport({
     clock,
     endpoint: access.endpoint,
-    credentials: options.credentials ?? credentialsOf({ clock, access, ...report }),
+    credentials: options.credentials ?? credentialsOf({ clock, access, metrics, ...report }),
     userAgent,
+    metrics,
     ...report,
   });
+  let clients = 0;
   return {
     host: transport.host,
-    client: ({ rate, timeoutMs } = {}) =>
-      new HttpKubeApi({
+    client: ({ rate, timeoutMs } = {}) => {
+      // The first one opens the connections, which is counted there; the others share them.
+      if (clients++ > 0) metrics.transportCalls.inc({ result: 'hit' });
+      return new HttpKubeApi({
         clock,
         transport,
         ...(rate === undefined ? {} : { limiter: new TokenBucket({ clock, ...rate }) }),
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
         metrics,
-      }),
+      });
+    },
     resetConnections: () => transport.resetConnections(),
     close: () => transport.close(),
   };

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import type { ClientCertificate } from './credentials.js';
 import type { ClusterEndpoint } from './kubeconfig.js';
+import type { ApiRequestMetrics } from './metrics.js';
 import { strongClientTls } from './tls-suites.js';
 
 /** What a connection is made with. */
@@ -39,7 +40,10 @@ export class ApiConnections {
     received: new Map(),
   };
 
-  constructor(endpoint: ClusterEndpoint) {
+  constructor(
+    endpoint: ClusterEndpoint,
+    readonly metrics: Pick<ApiRequestMetrics, 'transports' | 'transportCalls'>,
+  ) {
     this.#endpoint = endpoint;
   }
 
@@ -48,6 +52,8 @@ export class ApiConnections {
     if (this.#current === undefined || !isSame(this.#current.identity, identity)) {
       this.retire();
       this.#current = this.#open(identity);
+      this.metrics.transports.inc();
+      this.metrics.transportCalls.inc({ result: 'miss' });
     }
     return purpose === 'watch' ? this.#current.watches : this.#current.calls;
   }
@@ -67,6 +73,7 @@ export class ApiConnections {
     const old = this.#current;
     this.#current = undefined;
     if (old === undefined) return;
+    this.metrics.transports.inc({}, -1);
     for (const watch of old.openWatches) watch.destroy(new Error('the connection was replaced by a new one'));
     old.watches.destroy();
     // A connection that finishes its call finds no room among the idle ones and is closed.

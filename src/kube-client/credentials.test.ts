@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -6,11 +7,16 @@ import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
+import { Registry } from '../metrics/index.js';
+import { samples } from '../metrics/test-samples.js';
+import type { ProgramEnd } from '../programs/index.js';
 import { generateKeyPem, makeCertificate } from '../x509/certificate.js';
 import { ApiUnreachable } from './api-error.js';
 import { connectKubeApi, type KubeConnection } from './connect.js';
 import { credentialsOf } from './credentials.js';
+import { callOf } from './exec-credential.js';
 import type { ClusterAccess, ExecPlugin, UserAccess } from './kubeconfig.js';
+import { createExecPluginMetrics } from './metrics.js';
 
 const hour = 3_600_000;
 const authority = { subject: { commonName: 'ca' }, keyPem: generateKeyPem() };
@@ -59,8 +65,13 @@ const accessOf = (
   user: { clientCertificate: undefined, bearer: undefined, ...user },
   namespace: 'default',
 });
-const credentials = (user: Partial<UserAccess>) =>
-  credentialsOf({ clock, access: accessOf(user), onProblem: (message) => void problems.push(message) });
+const credentials = (user: Partial<UserAccess>, metrics = createExecPluginMetrics()) =>
+  credentialsOf({
+    clock,
+    access: accessOf(user),
+    metrics,
+    onProblem: (message) => void problems.push(message),
+  });
 
 describe('a token file', () => {
   it('is reread after a minute, or when the token was rejected', async () => {
@@ -187,6 +198,35 @@ describe('a plugin', () => {
     await expect(credentials({ bearer }).current()).rejects.toThrow(
       'executable /nosuch/plugin not found\ninstall it so',
     );
+  });
+  it('is counted, and how long its certificates last', async () => {
+    const registry = new Registry();
+    const metrics = createExecPluginMetrics(registry);
+    const first = issue('first', false);
+    const status = { clientCertificateData: first.certificatePem, clientKeyData: first.keyPem };
+    const found = credentials({ bearer: plugin(printing(status)) }, metrics);
+    expect(samples(registry).rest_client_exec_plugin_ttl_seconds).toBe(Number.POSITIVE_INFINITY);
+    const given = await found.current();
+    const endsMs = Date.parse(new X509Certificate(first.certificatePem).validTo);
+    const ttl = 'rest_client_exec_plugin_ttl_seconds';
+    expect(samples(registry)[ttl]).toBe((endsMs - clock.now()) / 1000);
+    const next = issue('next', false);
+    plugin(printing({ clientCertificateData: next.certificatePem, clientKeyData: next.keyPem }));
+    found.refused(given);
+    await found.current();
+    expect(samples(registry)).toMatchObject({
+      'rest_client_exec_plugin_call_total{code="0",call_status="no_error"}': 2,
+      rest_client_exec_plugin_certificate_rotation_age_count: 1,
+    });
+  });
+  const output = { stdout: '', stderr: '' };
+  it.each<[ProgramEnd, string, string]>([
+    [{ kind: 'exited', exitCode: 3, ...output }, '3', 'plugin_execution_error'],
+    [{ kind: 'not-started', code: 'ENOENT', ...output }, '1', 'plugin_not_found_error'],
+    [{ kind: 'not-started', code: 'EACCES', ...output }, '1', 'client_internal_error'],
+    [{ kind: 'timed-out', limitMs: 1, ...output }, '1', 'client_internal_error'],
+  ])('that ends with %o is counted so', (end, code, status) => {
+    expect(callOf(end)).toEqual({ code, call_status: status });
   });
 });
 

@@ -3,6 +3,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Clock } from '../async/index.js';
 import { ExecCredentials } from './exec-credential.js';
 import type { BearerSource, ClusterAccess, PemSource } from './kubeconfig.js';
+import type { ExecPluginMetrics } from './metrics.js';
 import { WatchedFile } from './watched-file.js';
 
 export interface ClientCertificate {
@@ -29,6 +30,8 @@ export interface CredentialsOptions {
   readonly clock: Clock;
   readonly access: ClusterAccess;
   readonly onProblem?: (message: string) => void;
+  /** Of a credential program. Default: metrics that nobody reads. */
+  readonly metrics?: ExecPluginMetrics;
 }
 
 /** How often to check files; rotated certificates should be used soon. */
@@ -46,7 +49,7 @@ export function credentialsOf(options: CredentialsOptions): Credentials {
 }
 
 function bearerCredentials(
-  { clock, access, onProblem }: CredentialsOptions,
+  { clock, access, onProblem, metrics }: CredentialsOptions,
   bearer: BearerSource,
 ): Credentials {
   switch (bearer.kind) {
@@ -63,6 +66,7 @@ function bearerCredentials(
         plugin: bearer.plugin,
         endpoint: access.endpoint,
         readAuthority: authority,
+        ...(metrics === undefined ? {} : { metrics }),
       });
     }
   }

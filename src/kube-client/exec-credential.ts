@@ -2,6 +2,7 @@
  * Runs a credential program (`client.authentication.k8s.io`) and caches its credentials until they expire or
  * are rejected.
  */
+import { X509Certificate } from 'node:crypto';
 import { type Clock, errorText, throwIfCancelled } from '../async/index.js';
 import { parseJson } from '../kube/manifests/json-text.js';
 import { parseTimestamp } from '../kube/values/go-format.js';
@@ -12,9 +13,10 @@ import {
   type ProgramEnd,
   runProgram,
 } from '../programs/index.js';
-import type { Credential, Credentials } from './credentials.js';
+import type { ClientCertificate, Credential, Credentials } from './credentials.js';
 import type { ClusterEndpoint, ExecPlugin } from './kubeconfig.js';
 import { apiClientLimits } from './limits.js';
+import { createExecPluginMetrics, type ExecPluginMetrics } from './metrics.js';
 
 export interface ExecCredentialsOptions {
   readonly clock: Clock;
@@ -22,6 +24,8 @@ export interface ExecCredentialsOptions {
   readonly endpoint: ClusterEndpoint;
   /** The authority's PEM, for a plugin that wants to know the cluster. */
   readonly readAuthority: () => Promise<string | undefined>;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: ExecPluginMetrics;
 }
 
 const { credentialBytes, credentialMs } = apiClientLimits;
@@ -34,11 +38,16 @@ interface CachedExecCredential {
 export class ExecCredentials implements Credentials {
   readonly #options: ExecCredentialsOptions;
   #held: CachedExecCredential | undefined;
+  /** The last certificate that the program gave. */
+  #certificate: (CertificateLife & { readonly pem: string }) | undefined;
   /** One run serves all concurrent callers. */
   #asking: Promise<CachedExecCredential> | undefined;
 
+  readonly #metrics: ExecPluginMetrics;
+
   constructor(options: ExecCredentialsOptions) {
     this.#options = options;
+    this.#metrics = options.metrics ?? createExecPluginMetrics();
   }
 
   async current(signal?: AbortSignal): Promise<Credential> {
@@ -60,7 +69,21 @@ export class ExecCredentials implements Credentials {
     const { plugin } = this.#options;
     const info = await this.#execInfo();
     const output = await this.#run(JSON.stringify(info));
-    return readExecCredential(output, plugin);
+    const found = readExecCredential(output, plugin);
+    this.#countCertificate(found);
+    return found;
+  }
+
+  /** Only certificates are counted: the lives of tokens are short and say little. */
+  #countCertificate({ credential: { clientCertificate } }: CachedExecCredential): void {
+    const { clock } = this.#options;
+    if (clientCertificate === undefined) return;
+    const next = lifeOf(clientCertificate);
+    const before = this.#certificate;
+    this.#certificate = { pem: clientCertificate.certificatePem, ...next };
+    if (next.endsMs !== undefined) this.#metrics.pluginExpires(next.endsMs, () => clock.now());
+    if (before?.beginsMs !== undefined && before.pem !== clientCertificate.certificatePem)
+      this.#metrics.pluginCertificateAge.observe((clock.now() - before.beginsMs) / 1000);
   }
 
   async #execInfo(): Promise<object> {
@@ -95,9 +118,35 @@ export class ExecCredentials implements Credentials {
       env,
       outputLimitBytes: credentialBytes,
     });
+    this.#metrics.pluginCalls.inc(callOf(end));
     if (end.kind === 'exited' && end.exitCode === 0) return end.stdout;
     throw new Error(failureText(plugin, end));
   }
+}
+
+interface CertificateLife {
+  readonly beginsMs?: number;
+  readonly endsMs?: number;
+}
+
+/** Empty for one that cannot be read, which the server will refuse. */
+function lifeOf({ certificatePem }: ClientCertificate): CertificateLife {
+  try {
+    const { validFrom, validTo } = new X509Certificate(certificatePem);
+    return { beginsMs: Date.parse(validFrom), endsMs: Date.parse(validTo) };
+  } catch {
+    return {};
+  }
+}
+
+/** How a run of the program is counted: by its exit code, 1 where it has none. */
+export function callOf(end: ProgramEnd): { code: string; call_status: string } {
+  if (end.kind === 'exited')
+    return end.exitCode === 0
+      ? { code: '0', call_status: 'no_error' }
+      : { code: String(end.exitCode), call_status: 'plugin_execution_error' };
+  const isMissing = end.kind === 'not-started' && end.code === 'ENOENT';
+  return { code: '1', call_status: isMissing ? 'plugin_not_found_error' : 'client_internal_error' };
 }
 
 function failureText(plugin: ExecPlugin, end: ProgramEnd): string {

@@ -53,7 +53,9 @@ function connect(credentials?: Credentials): void {
 }
 /** How many requests were counted and measured, without their durations. */
 const counts = (): Record<string, number> =>
-  Object.fromEntries(Object.entries(samples(registry)).filter(([series]) => !series.includes('_sum')));
+  Object.fromEntries(
+    Object.entries(samples(registry)).filter(([series]) => !/_sum|exec_plugin|_transport_/.test(series)),
+  );
 
 beforeEach(async () => {
   requests = [];
@@ -97,8 +99,32 @@ describe('requests', () => {
     expect(counts()).toEqual({
       [`rest_client_requests_total{code="200",method="GET",host="${host}"}`]: 1,
       [`rest_client_request_duration_seconds_count{verb="GET",host="${host}"}`]: 1,
+      [`rest_client_request_size_bytes_count{verb="GET",host="${host}"}`]: 1,
+      [`rest_client_response_size_bytes_count{verb="GET",host="${host}"}`]: 1,
       [`rest_client_rate_limiter_duration_seconds_count{verb="GET",host="${host}"}`]: 1,
     });
+  });
+  it('are counted by their bytes, by what had them sent again, and by the connections that they share', async () => {
+    let answers = 0;
+    handler = (_, response) =>
+      answers++ === 0
+        ? respond(response, 429, { kind: 'Status' }, { 'retry-after': '0' })
+        : respond(response, 200, found);
+    await api.create(resources.configMaps, { ...found, data: { a: 'ö' } });
+    connection.client();
+    const { host } = connection;
+    const body = requests[1]?.body ?? '';
+    expect(samples(registry)).toMatchObject({
+      [`rest_client_request_retries_total{code="429",verb="POST",host="${host}"}`]: 1,
+      [`rest_client_request_size_bytes_sum{verb="POST",host="${host}"}`]: 2 * Buffer.byteLength(body),
+      [`rest_client_response_size_bytes_sum{verb="POST",host="${host}"}`]:
+        JSON.stringify({ kind: 'Status' }).length + JSON.stringify(found).length,
+      rest_client_transport_cache_entries: 1,
+      'rest_client_transport_create_calls_total{result="miss"}': 1,
+      'rest_client_transport_create_calls_total{result="hit"}': 1,
+    });
+    connection.close();
+    expect(samples(registry)).toMatchObject({ rest_client_transport_cache_entries: 0 });
   });
   it.each([
     ['merge', 'application/merge-patch+json'],

@@ -43,7 +43,6 @@ export interface HttpKubeApiOptions {
   readonly metrics?: ApiRequestMetrics;
 }
 
-/** The server itself gives up after a minute; its response should still reach us. */
 /** For a server that forgot to end a watch. */
 const watchGraceMs = 30_000;
 const watchDefaultSeconds = 600;
@@ -199,6 +198,7 @@ export class HttpKubeApi implements KubeApi {
       ...(body === undefined ? {} : { body }),
     });
     const text = await response.text(apiClientLimits.responseBytes);
+    this.#countAnswer(method, text);
     try {
       // The API's response to a request for this kind is trusted to be of this kind.
       return parseJson(text) as Out;
@@ -209,6 +209,11 @@ export class HttpKubeApi implements KubeApi {
     }
   }
 
+  #countAnswer(verb: RequestMethod, text: string): void {
+    const { host } = this.#options.transport;
+    this.#metrics.responseBytes.observe(Buffer.byteLength(text), { verb, host });
+  }
+
   /** The response of a successful request, with retries where they make sense; its body is unread. */
   async #send(call: PrioritizedRequest): Promise<TransportResponse> {
     for (let attempts = 1; ; attempts++) {
@@ -217,6 +222,8 @@ export class HttpKubeApi implements KubeApi {
       if (result.kind === 'response') return result.response;
       const decision = decideRetry({ method: call.method, attempts, outcome: result.outcome });
       if (!decision.retry) throw result.error;
+      const { host } = this.#options.transport;
+      this.#metrics.retries.inc({ code: codeOf(result.outcome), verb: call.method, host });
       if (decision.waitMs > 0) await sleep(this.#options.clock, decision.waitMs, call.signal);
     }
   }
@@ -237,8 +244,9 @@ export class HttpKubeApi implements KubeApi {
     const finished = (code: string): void => {
       this.#metrics.requests.inc({ code, method, host });
       // A watch lasts as long as it is wanted, which says nothing of the server.
-      if (purpose !== 'watch')
-        this.#metrics.duration.observe((clock.monotonic() - startMs) / 1000, { verb: method, host });
+      if (purpose === 'watch') return;
+      this.#metrics.duration.observe((clock.monotonic() - startMs) / 1000, { verb: method, host });
+      this.#metrics.requestBytes.observe(Buffer.byteLength(call.body?.text ?? ''), { verb: method, host });
     };
     let response: TransportResponse;
     try {
@@ -252,11 +260,9 @@ export class HttpKubeApi implements KubeApi {
     finished(String(response.code));
     if (response.code >= 200 && response.code < 300) return { kind: 'response', response };
     const retryAfterSeconds = readRetryAfter(response.headers['retry-after']);
-    const error = apiErrorOf(
-      response.code,
-      await response.text(apiClientLimits.errorBytes),
-      retryAfterSeconds,
-    );
+    const text = await response.text(apiClientLimits.errorBytes);
+    this.#countAnswer(method, text);
+    const error = apiErrorOf(response.code, text, retryAfterSeconds);
     if (response.code === 401 && (await transport.renewedCredential(response.credential, call.signal))) {
       return { kind: 'failed', error, outcome: { kind: 'credentials-renewed' } };
     }
@@ -267,6 +273,18 @@ export class HttpKubeApi implements KubeApi {
 type RequestAttempt =
   | { readonly kind: 'response'; readonly response: TransportResponse }
   | { readonly kind: 'failed'; readonly error: Error; readonly outcome: RequestOutcome };
+
+/** As the metrics of requests have it. */
+function codeOf(outcome: RequestOutcome): string {
+  switch (outcome.kind) {
+    case 'refused':
+      return String(outcome.code);
+    case 'credentials-renewed':
+      return '401';
+    case 'stale-connection':
+      return '<error>';
+  }
+}
 
 function refOf(namespace: string | undefined, name: string): ObjectRef {
   return namespace === undefined ? { name } : { namespace, name };

@@ -1,12 +1,14 @@
 /** Sends one HTTP request to the API server, with limits on time and size. */
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { isIP, type Socket } from 'node:net';
 import { ByteReader, Cancelled, type Clock, errorText, throwIfCancelled } from '../async/index.js';
 import { ApiUnreachable } from './api-error.js';
 import { ApiConnections } from './connections.js';
 import { type Credential, type Credentials, pemReader } from './credentials.js';
 import type { ClusterEndpoint } from './kubeconfig.js';
 import { apiClientLimits } from './limits.js';
+import { type ApiRequestMetrics, createApiRequestMetrics } from './metrics.js';
 import type { RequestMethod } from './retry-decision.js';
 
 export interface TransportOptions {
@@ -15,6 +17,8 @@ export interface TransportOptions {
   readonly credentials: Credentials;
   readonly userAgent: string;
   readonly onProblem?: (message: string) => void;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: ApiRequestMetrics;
 }
 
 export interface TransportRequest {
@@ -49,12 +53,14 @@ const tcpKeepAliveMs = 30_000;
 export class Transport {
   readonly #options: TransportOptions;
   readonly #connections: ApiConnections;
+  readonly #metrics: ApiRequestMetrics;
   readonly #readAuthority: () => Promise<string | undefined>;
   readonly #basePath: string;
 
   constructor(options: TransportOptions) {
     this.#options = options;
-    this.#connections = new ApiConnections(options.endpoint);
+    this.#metrics = options.metrics ?? createApiRequestMetrics();
+    this.#connections = new ApiConnections(options.endpoint, this.#metrics);
     this.#readAuthority = pemReader(options.clock, options.endpoint.certificateAuthority, options.onProblem);
     this.#basePath = options.endpoint.server.pathname.replace(/\/$/, '');
   }
@@ -124,8 +130,8 @@ export class Transport {
     const { clock, endpoint, userAgent } = this.#options;
     const { server } = endpoint;
     const { signal } = request;
-    const identity = { authorityPem, clientCertificate: credential.clientCertificate };
-    const agent = this.#connections.agent(identity, request.purpose);
+    const { clientCertificate } = credential;
+    const agent = this.#connections.agent({ authorityPem, clientCertificate }, request.purpose);
     const open = server.protocol === 'https:' ? httpsRequest : httpRequest;
     const body = request.body === undefined ? undefined : Buffer.from(request.body.text, 'utf8');
     const outgoing: ClientRequest = open({
@@ -215,6 +221,7 @@ export class Transport {
         connected();
         return;
       }
+      this.#timeLookup(socket);
       const timer = this.#options.clock.setTimer(apiClientLimits.connectMs, () =>
         stop(
           this.#failure(request, `no connection within ${apiClientLimits.connectMs / 1000} s`, 'not-sent'),
@@ -227,6 +234,17 @@ export class Transport {
       );
     });
     return { cancel: () => cancel() };
+  }
+
+  /** A server that is named by its address needs no lookup, and a failed one is no measure. */
+  #timeLookup(socket: Socket): void {
+    const { clock, endpoint } = this.#options;
+    const startMs = clock.monotonic();
+    socket.once('lookup', (error) => {
+      const host = endpoint.server.hostname.replace(/^\[|\]$/g, '');
+      if (error === null && isIP(host) === 0)
+        this.#metrics.dnsDuration.observe((clock.monotonic() - startMs) / 1000, { host });
+    });
   }
 
   async *#bodyOf(
