@@ -2,6 +2,7 @@
 import type { Clock } from '../../async/index.js';
 import type { KubeApi, SubjectAccessReview } from '../../kube-client/index.js';
 import { resources } from '../../kube-client/resources.js';
+import { type AuthMetrics, createAuthMetrics } from '../metrics.js';
 import type { NodeAttributes } from './attributes.js';
 import { ExpiringCache } from './expiring-cache.js';
 import type { UserIdentity } from './identity.js';
@@ -14,6 +15,8 @@ export interface AccessReviewsOptions {
   readonly allowedTtlMs: number;
   readonly deniedTtlMs: number;
   readonly random?: () => number;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: AuthMetrics;
 }
 
 const maxCachedReviews = 8192;
@@ -23,10 +26,12 @@ const callTimeoutMs = 10_000;
 
 export class AccessReviews {
   readonly #options: AccessReviewsOptions;
+  readonly #metrics: AuthMetrics;
   readonly #cache: ExpiringCache<boolean>;
 
   constructor(options: AccessReviewsOptions) {
     this.#options = options;
+    this.#metrics = options.metrics ?? createAuthMetrics();
     this.#cache = new ExpiringCache(options.clock, maxCachedReviews);
   }
 
@@ -56,12 +61,14 @@ export class AccessReviews {
       metadata: {},
       spec,
     };
-    const { status } = await askForReview(clock, random, signal, () =>
-      api.create(resources.subjectAccessReviews, review, {
-        timeoutMs: callTimeoutMs,
-        priority: 'urgent',
-        ...(signal === undefined ? {} : { signal }),
-      }),
+    const { status } = await askForReview(
+      { clock, random, signal, metrics: this.#metrics.accessReviews },
+      () =>
+        api.create(resources.subjectAccessReviews, review, {
+          timeoutMs: callTimeoutMs,
+          priority: 'urgent',
+          ...(signal === undefined ? {} : { signal }),
+        }),
     );
     const { allowed = false, denied = false } = status ?? {};
     if (allowed && denied) throw new Error('the review says both allowed and denied');

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import { ApiError, ApiUnreachable } from '../../kube-client/api-error.js';
 import type { KubeApi, SubjectAccessReview, TokenReview } from '../../kube-client/index.js';
+import { Registry } from '../../metrics/index.js';
+import { samples } from '../../metrics/test-samples.js';
 import { Timeline } from '../../timeline/index.js';
+import { createAuthMetrics } from '../metrics.js';
 import { AccessReviews, reviewSpec } from './access-reviews.js';
 import { attributesOf } from './attributes.js';
 import { bearerToken, webSocketToken, withoutTokens } from './bearer.js';
@@ -175,14 +178,31 @@ describe('TokenReviews', () => {
   const reviews = (response: (review: TokenReview, count: number) => unknown) => {
     const clock = new VirtualClock();
     const { api, seen } = reviewer(response);
-    return { tokens: new TokenReviews({ api, clock, cacheTtlMs: 120_000, random: () => 0 }), seen, clock };
+    const registry = new Registry();
+    const metrics = createAuthMetrics(registry);
+    const tokens = new TokenReviews({ api, clock, metrics, cacheTtlMs: 120_000, random: () => 0 });
+    return { tokens, seen, clock, registry };
   };
   const alice = () => ({ authenticated: true, user: { username: 'alice', groups: ['dev'], uid: 'u' } });
 
   it('asks once per token and lifetime, also for concurrent requests', async () => {
-    const { tokens, seen, clock } = reviews(alice);
-    const both = await Promise.all([tokens.identityOf('t'), tokens.identityOf('t')]);
+    const { tokens, seen, clock, registry } = reviews(alice);
+    const asked = Promise.all([tokens.identityOf('t'), tokens.identityOf('t')]);
+    const active = 'authentication_token_cache_active_fetch_count';
+    expect(samples(registry)).toMatchObject({
+      [`${active}{status="in_flight"}`]: 1,
+      [`${active}{status="blocked"}`]: 1,
+    });
+    const both = await asked;
     expect(both[0]).toEqual({ user: 'alice', uid: 'u', groups: ['dev'] });
+    expect(samples(registry)).toMatchObject({
+      'apiserver_delegated_authn_request_total{code="201"}': 1,
+      'apiserver_delegated_authn_request_duration_seconds_count{code="201"}': 1,
+      'authentication_token_cache_request_total{status="miss"}': 2,
+      'authentication_token_cache_fetch_total{status="ok"}': 1,
+      [`${active}{status="in_flight"}`]: 0,
+      [`${active}{status="blocked"}`]: 0,
+    });
     await clock.advance(119_000);
     await tokens.identityOf('t');
     expect(seen).toEqual([expect.objectContaining({ kind: 'TokenReview', spec: { token: 't' } })]);
@@ -192,10 +212,11 @@ describe('TokenReviews', () => {
   });
 
   it('caches that a token is invalid, but no error', async () => {
-    const { tokens, seen } = reviews((_, count) =>
+    const { tokens, seen, registry } = reviews((_, count) =>
       count === 1 ? { error: 'broken' } : { authenticated: false },
     );
     await expect(tokens.identityOf('t')).rejects.toThrow('broken');
+    expect(samples(registry)).toMatchObject({ 'authentication_token_cache_fetch_total{status="error"}': 1 });
     await expect(tokens.identityOf('t')).rejects.toThrow('invalid bearer token');
     await expect(tokens.identityOf('t')).rejects.toThrow('invalid bearer token');
     expect(seen.length).toBe(2);

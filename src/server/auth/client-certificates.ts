@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '../../async/index.js';
+import { type AuthMetrics, createAuthMetrics } from '../metrics.js';
 import type { CaBundle } from '../tls/ca-bundle.js';
 import type { PeerChain, TlsHandshake } from '../tls/handshake-authorities.js';
 import { verifyClientChain } from './certificate-chain.js';
@@ -19,6 +20,8 @@ interface CachedCertificateVerdict {
   readonly bundle: CaBundle;
   readonly verdict: CertificateVerdict;
   readonly untilMs: number;
+  /** When the certificate of an identity ends. */
+  readonly expiresMs?: number;
 }
 
 export interface ClientCertificatesOptions {
@@ -27,14 +30,19 @@ export interface ClientCertificatesOptions {
   readonly bundle: () => CaBundle | undefined;
   /** Undefined for a connection without a client certificate. */
   readonly handshakeOf: (connection: TLSSocket) => TlsHandshake | undefined;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: Pick<AuthMetrics, 'certificateLife'>;
 }
 
 export class ClientCertificates {
   readonly #options: ClientCertificatesOptions;
   readonly #remembered = new WeakMap<TLSSocket, CachedCertificateVerdict>();
 
+  readonly #life: AuthMetrics['certificateLife'];
+
   constructor(options: ClientCertificatesOptions) {
     this.#options = options;
+    this.#life = (options.metrics ?? createAuthMetrics()).certificateLife;
   }
 
   verdictOn(connection: Duplex | undefined): CertificateVerdict {
@@ -42,9 +50,10 @@ export class ClientCertificates {
     const bundle = current();
     if (bundle === undefined || !(connection instanceof TLSSocket)) return { kind: 'none' };
     const known = this.#remembered.get(connection);
-    if (known !== undefined && known.bundle === bundle && clock.now() <= known.untilMs) return known.verdict;
-    const judged = this.#judge(connection, bundle);
-    this.#remembered.set(connection, judged);
+    const isValid = known !== undefined && known.bundle === bundle && clock.now() <= known.untilMs;
+    const judged = isValid ? known : this.#judge(connection, bundle);
+    if (!isValid) this.#remembered.set(connection, judged);
+    if (judged.expiresMs !== undefined) this.#life.observe((judged.expiresMs - clock.now()) / 1000);
     return judged.verdict;
   }
 
@@ -81,7 +90,8 @@ export class ClientCertificates {
       subject as unknown as SubjectAttributes,
       peer.leaf.fingerprint256.replaceAll(':', '').toLowerCase(),
     );
-    return settled(found.kind === 'nobody' ? { kind: 'none' } : found, untilMs);
+    if (found.kind === 'nobody') return settled({ kind: 'none' }, untilMs);
+    return { ...settled(found, untilMs), expiresMs: Date.parse(peer.leaf.validTo) };
   }
 }
 

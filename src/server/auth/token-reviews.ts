@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { type Clock, withTimeout } from '../../async/index.js';
 import type { KubeApi, TokenReview } from '../../kube-client/index.js';
 import { resources } from '../../kube-client/resources.js';
+import { type AuthMetrics, createAuthMetrics } from '../metrics.js';
 import { ExpiringCache } from './expiring-cache.js';
 import type { UserIdentity } from './identity.js';
 import { askForReview } from './review-retry.js';
@@ -12,6 +13,8 @@ export interface TokenReviewsOptions {
   readonly clock: Clock;
   readonly cacheTtlMs: number;
   readonly random?: () => number;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: AuthMetrics;
 }
 
 const mostTokens = 4096;
@@ -26,6 +29,7 @@ type TokenVerdict = { readonly identity: UserIdentity } | { readonly why: string
 
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
+  readonly #metrics: AuthMetrics;
   readonly #cache: ExpiringCache<TokenVerdict>;
   readonly #underway = new Map<string, Promise<TokenVerdict>>();
   /** Keyed hashes, so that a memory dump of the cache reveals no tokens. */
@@ -33,28 +37,58 @@ export class TokenReviews {
 
   constructor(options: TokenReviewsOptions) {
     this.#options = options;
+    this.#metrics = options.metrics ?? createAuthMetrics();
     this.#cache = new ExpiringCache(options.clock, mostTokens);
   }
 
   /** Rejects when the token is invalid, or there is no decision. */
   async identityOf(token: string): Promise<UserIdentity> {
     const key = createHmac('sha256', this.#key).update(token).digest('base64');
-    const verdict = this.#cache.get(key) ?? (await this.#shared(key, token));
+    const verdict = await this.#verdictOn(key, token);
     if ('identity' in verdict) return verdict.identity;
     throw new Error(verdict.why);
   }
 
+  async #verdictOn(key: string, token: string): Promise<TokenVerdict> {
+    const { clock } = this.#options;
+    const { requests, duration } = this.#metrics.tokens;
+    const startMs = clock.monotonic();
+    const known = this.#cache.get(key);
+    const status = known === undefined ? 'miss' : 'hit';
+    requests.inc({ status });
+    try {
+      return known ?? (await this.#shared(key, token));
+    } finally {
+      duration.observe((clock.monotonic() - startMs) / 1000, { status });
+    }
+  }
+
   #shared(key: string, token: string): Promise<TokenVerdict> {
     const known = this.#underway.get(key);
-    if (known !== undefined) return known;
+    const { active, fetches } = this.#metrics.tokens;
+    if (known !== undefined) {
+      active.inc({ status: 'blocked' });
+      return known.finally(() => active.inc({ status: 'blocked' }, -1));
+    }
     if (this.#underway.size >= mostUnderway) throw new Error('too many tokens are under review');
     const { clock, cacheTtlMs } = this.#options;
     const review = withTimeout(clock, reviewLimitMs, undefined, (signal) => this.#review(token, signal))
-      .then((verdict) => {
-        this.#cache.set(key, verdict, cacheTtlMs);
-        return verdict;
-      })
-      .finally(() => this.#underway.delete(key));
+      .then(
+        (verdict) => {
+          fetches.inc({ status: 'ok' });
+          this.#cache.set(key, verdict, cacheTtlMs);
+          return verdict;
+        },
+        (error: unknown) => {
+          fetches.inc({ status: 'error' });
+          throw error;
+        },
+      )
+      .finally(() => {
+        active.inc({ status: 'in_flight' }, -1);
+        this.#underway.delete(key);
+      });
+    active.inc({ status: 'in_flight' });
     this.#underway.set(key, review);
     return review;
   }
@@ -67,9 +101,11 @@ export class TokenReviews {
       metadata: {},
       spec: { token },
     };
-    const { status } = await askForReview(clock, random, signal, () =>
-      // After the agent's own requests, for the same reason.
-      api.create(resources.tokenReviews, review, { signal, timeoutMs: callTimeoutMs, priority: 'normal' }),
+    const { status } = await askForReview(
+      { clock, random, signal, metrics: this.#metrics.tokenReviews },
+      () =>
+        // After the agent's own requests, for the same reason.
+        api.create(resources.tokenReviews, review, { signal, timeoutMs: callTimeoutMs, priority: 'normal' }),
     );
     if (status?.error !== undefined && status.error !== '') throw new Error(status.error);
     if (status?.authenticated !== true) return { why: 'invalid bearer token' };

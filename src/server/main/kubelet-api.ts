@@ -8,7 +8,7 @@ import { TokenReviews } from '../auth/token-reviews.js';
 import { mainLimits } from '../limits.js';
 import { listen, type ServerListener } from '../listen.js';
 import { flushStderr, LogHealth } from '../log-health.js';
-import { createRequestMetrics } from '../metrics.js';
+import { type AuthMetrics, createAuthMetrics, createRequestMetrics } from '../metrics.js';
 import { readCaBundle } from '../tls/ca-bundle.js';
 import { reloadedFiles } from '../tls/reloaded-files.js';
 import { secureServing, type TlsServing } from '../tls/secure-serving.js';
@@ -56,9 +56,10 @@ export async function startKubeletApi(
     settings,
     timeline,
   });
+  const metrics = createAuthMetrics(kubelet.registry);
   const gate = apiGate({
-    authenticators: authenticators(options, secure, () => clientCa?.current()),
-    access: accessReviews(kubelet.nodeName, options),
+    authenticators: authenticators(options, secure, () => clientCa?.current(), metrics),
+    access: accessReviews(kubelet.nodeName, options, metrics),
     clock,
     timeline,
   });
@@ -109,6 +110,7 @@ function authenticators(
   { config, api, clock = systemClock }: KubeletApiOptions,
   secure: TlsServing,
   bundle: () => ReturnType<typeof readCaBundle> | undefined,
+  metrics: AuthMetrics,
 ): Authenticators {
   const { webhook, anonymous, x509 } = config.authentication;
   return {
@@ -120,10 +122,11 @@ function authenticators(
             clock,
             bundle,
             handshakeOf: (connection) => secure.handshakeOf(connection),
+            metrics,
           }),
         }),
     ...(webhook.enabled && api !== undefined
-      ? { tokens: new TokenReviews({ api, clock, cacheTtlMs: webhook.cacheTTL }) }
+      ? { tokens: new TokenReviews({ api, clock, cacheTtlMs: webhook.cacheTTL, metrics }) }
       : {}),
   };
 }
@@ -131,12 +134,14 @@ function authenticators(
 function accessReviews(
   nodeName: string,
   { config, api, clock = systemClock }: KubeletApiOptions,
+  metrics: AuthMetrics,
 ): AccessReviews | undefined {
   const { mode, webhook } = config.authorization;
   if (mode === 'AlwaysAllow' || api === undefined) return undefined;
   return new AccessReviews({
     api,
     clock,
+    metrics,
     nodeName,
     allowedTtlMs: webhook.cacheAuthorizedTTL,
     deniedTtlMs: webhook.cacheUnauthorizedTTL,
