@@ -2,7 +2,14 @@
 import path from 'node:path';
 import { createCriMetrics } from '../cri/index.js';
 import type { Kubelet } from '../kubelet/index.js';
-import { Registry, registerProcessMetrics } from '../metrics/index.js';
+import {
+  Registry,
+  registerBuildInfo,
+  registerFeatureGates,
+  registerMetricCounts,
+  registerProcessMetrics,
+} from '../metrics/index.js';
+import { kubernetesArchitecture } from '../node/index.js';
 import { readMachineFacts } from '../runtime-manager/config/index.js';
 import type { AgentOptions } from './agent.js';
 import type { OpenCluster } from './cluster.js';
@@ -22,6 +29,7 @@ import {
 import { followStopRequest } from './stop-request.js';
 import { findSystemd } from './systemd.js';
 import { keepOnDisk } from './timeline-on-disk.js';
+import { kubernetesVersion } from './version.js';
 
 /** Runs until the signal is aborted or the agent cannot go on; nothing of it is left afterwards. */
 export async function runAgent(
@@ -45,6 +53,13 @@ export async function runAgent(
     await setOomScore(config.oomScoreAdj, timeline);
     const registry = new Registry();
     registerProcessMetrics(registry);
+    registerBuildInfo(registry, {
+      version: kubernetesVersion,
+      runtime: `node${process.version}`,
+      platform: `${process.platform}/${kubernetesArchitecture(process.arch)}`,
+    });
+    registerFeatureGates(registry, configuration.featureGates.all());
+    registerMetricCounts(registry);
     const node: AgentNode = { configuration, nodeName, environment, host, timeline, registry };
     const cluster = standalone ? undefined : await enterCluster(node, signal);
     try {

@@ -7,8 +7,15 @@ export type KubeletMetrics = ReturnType<typeof createKubeletMetrics>;
 
 /** Without a registry nobody reads them. */
 export function createKubeletMetrics(registry = new Registry()) {
+  const restartedPods = registry.counter(
+    'kubelet_restarted_pods_total',
+    'Pods that were started anew because their UID was used again.',
+    ['static'],
+  );
+  // Shown from the start, so that the first one is seen as a change.
+  for (const isStatic of [false, true]) restartedPods.inc({ static: staticLabel(isStatic) }, 0);
   return {
-    nodeName: registry.gauge('kubelet_node_name', "The node's name. The count is always 1.", ['node']),
+    nodeName: registry.gauge('kubelet_node_name', 'The name of this node; always 1.', ['node']),
     cgroupVersion: registry.gauge('kubelet_cgroup_version', 'The cgroup version of the host.'),
     losingSupport: registry.gauge(
       'kubelet_cri_losing_support',
@@ -50,11 +57,7 @@ export function createKubeletMetrics(registry = new Registry()) {
       'config',
       'static',
     ]),
-    restartedPods: registry.counter(
-      'kubelet_restarted_pods_total',
-      'Pods that were started anew because their UID was used again.',
-      ['static'],
-    ),
+    restartedPods,
     orphanedPods: registry.counter(
       'kubelet_orphaned_runtime_pods_total',
       'Pods that ran without being configured and were stopped.',

@@ -1,3 +1,5 @@
 /** Metrics in Prometheus text form. */
+export * from './component.js';
 export { registerProcessMetrics, registerStartTime } from './process.js';
 export * from './registry.js';
+export { createWorkQueueMetrics, WorkQueueWatch } from './work-queue.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { registerProcessMetrics } from './process.js';
+import { networkBytes, registerProcessMetrics } from './process.js';
 import { Registry } from './registry.js';
 
 describe('process metrics', () => {
@@ -15,6 +15,9 @@ describe('process metrics', () => {
     ['process_virtual_memory_bytes', 10 << 20, 2 ** 50],
     ['process_open_fds', 3, 1e6],
     ['process_max_fds', 16, 1e10],
+    ['process_virtual_memory_max_bytes', 10 << 20, 2 ** 65],
+    ['process_network_receive_bytes_total', -1, 2 ** 62],
+    ['process_network_transmit_bytes_total', -1, 2 ** 62],
   ])('%s is plausible', (name, least, most) => {
     expect(value(name)).toBeGreaterThan(least);
     expect(value(name)).toBeLessThan(most);
@@ -25,5 +28,14 @@ describe('process metrics', () => {
     const untilMs = performance.now() + 50;
     while (performance.now() < untilMs);
     expect(value('process_cpu_seconds_total')).toBeGreaterThan(before);
+  });
+
+  it('adds up the bytes of all interfaces', () => {
+    const text = `Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo:     100       1    0    0    0     0          0         0      200       1    0    0    0     0       0          0
+  eth0:1000       1    0    0    0     0          0         0     2000       1    0    0    0     0       0          0
+`;
+    expect([networkBytes(text, 0), networkBytes(text, 8)]).toEqual([1100, 2200]);
   });
 });

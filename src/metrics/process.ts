@@ -11,7 +11,7 @@ export function registerStartTime(registry: Registry): void {
 export function registerProcessMetrics(registry: Registry): void {
   registerStartTime(registry);
   const gauge = (name: string, help: string, value: () => number | undefined): void => {
-    const metric = registry.gauge(name, help);
+    const metric = registry.gauge(name, `[NONE] ${help}`);
     registry.onCollect(() => {
       const current = value();
       if (current !== undefined && Number.isFinite(current)) metric.set(current);
@@ -19,7 +19,7 @@ export function registerProcessMetrics(registry: Registry): void {
   };
   const cpu = registry.counter(
     'process_cpu_seconds_total',
-    'Total user and system CPU time spent in seconds.',
+    '[NONE] Total user and system CPU time spent in seconds.',
   );
   registry.onCollect(() => {
     const { user, system } = process.cpuUsage();
@@ -34,14 +34,39 @@ export function registerProcessMetrics(registry: Registry): void {
         Number(/^VmSize:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? Number.NaN),
     ),
   );
+  gauge('process_virtual_memory_max_bytes', 'Maximum amount of virtual memory available in bytes.', () =>
+    ofProc(() => limitOf('Max address space')),
+  );
+  const network = (name: string, help: string, column: number): void => {
+    const counter = registry.counter(name, `[NONE] ${help}`);
+    registry.onCollect(() => {
+      const bytes = ofProc(() => networkBytes(readFileSync('/proc/self/net/dev', 'utf8'), column));
+      if (bytes !== undefined && bytes > counter.value()) counter.inc({}, bytes - counter.value());
+    });
+  };
+  network('process_network_receive_bytes_total', 'Bytes received by the network namespace.', 0);
+  network('process_network_transmit_bytes_total', 'Bytes sent by the network namespace.', 8);
   gauge('process_open_fds', 'Number of open file descriptors.', () =>
     ofProc(() => readdirSync('/proc/self/fd').length),
   );
   gauge('process_max_fds', 'Maximum number of open file descriptors.', () =>
-    ofProc(() =>
-      Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Number.NaN),
-    ),
+    ofProc(() => limitOf('Max open files')),
   );
+}
+
+/** The soft limit; `unlimited` is the largest number that the kernel has. */
+function limitOf(name: string): number {
+  const [, soft] =
+    new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+  return soft === 'unlimited' ? 2 ** 64 : Number(soft ?? Number.NaN);
+}
+
+/** The sum of one column of `/proc/net/dev` over all interfaces. */
+export function networkBytes(text: string, column: number): number {
+  let sum = 0;
+  for (const [, counts = ''] of text.matchAll(/^\s*[^:\s]+:\s*(.*)$/gm))
+    sum += Number(counts.trim().split(/\s+/)[column] ?? 0);
+  return sum;
 }
 
 /** Without `/proc` the metric is left out. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Registry } from './registry.js';
+import { formatNumber, Registry } from './registry.js';
 
 describe('Registry', () => {
   it('writes counters, gauges and histograms in text form', () => {
@@ -9,13 +9,13 @@ describe('Registry', () => {
     registry.histogram('c_seconds', 'Takes c.', [], [1, 2]).observe(1.5);
     expect(registry.text()).toBe(
       [
-        '# HELP a A value.',
+        '# HELP a [ALPHA] A value.',
         '# TYPE a gauge',
         'a 1.5',
-        '# HELP b_total Counts b.',
+        '# HELP b_total [ALPHA] Counts b.',
         '# TYPE b_total counter',
         'b_total{op="a\\"b"} 2',
-        '# HELP c_seconds Takes c.',
+        '# HELP c_seconds [ALPHA] Takes c.',
         '# TYPE c_seconds histogram',
         'c_seconds_bucket{le="1"} 0',
         'c_seconds_bucket{le="2"} 1',
@@ -25,6 +25,35 @@ describe('Registry', () => {
         '',
       ].join('\n'),
     );
+  });
+  it.each([
+    ['Counts.', 'ALPHA', '[ALPHA] Counts.'],
+    ['[STABLE] Counts.', 'STABLE', '[STABLE] Counts.'],
+    ['[NONE] Counts.', 'NONE', 'Counts.'],
+  ])('shows how stable a metric is: %s', (help, stability, shown) => {
+    const counter = new Registry().counter('n_total', help);
+    expect([counter.stability, counter.help]).toEqual([stability, shown]);
+  });
+  it.each([
+    [0, '0'],
+    [0.0001, '0.0001'],
+    [0.00001, '1e-05'],
+    [-1.5, '-1.5'],
+    [600000, '600000'],
+    [2592000, '2.592e+06'],
+    [21704316002, '2.1704316002e+10'],
+    [1e100, '1e+100'],
+    [Number.POSITIVE_INFINITY, '+Inf'],
+    [Number.NaN, 'NaN'],
+  ])('writes %d as Go does', (value, text) => {
+    expect(formatNumber(value)).toBe(text);
+  });
+  it('waits for slow values at a scrape only', async () => {
+    const registry = new Registry();
+    const gauge = registry.gauge('a', 'A value.');
+    registry.onScrape(async () => gauge.set(2));
+    expect(registry.text()).toContain('a 0\n');
+    expect(await registry.scrape()).toContain('a 2\n');
   });
   it('refuses a second metric of the same name', () => {
     const registry = new Registry();

@@ -3,24 +3,36 @@
 /** A value for each label of a metric; `L` is the union of their names. */
 export type MetricLabels<L extends string = string> = Readonly<Record<L, string>>;
 
+/** How far users may rely on a metric; `NONE` for one of the process, whose family has no such word. */
+export type Stability = 'INTERNAL' | 'ALPHA' | 'BETA' | 'STABLE' | 'NONE';
+
 interface Series {
   readonly labels: MetricLabels;
 }
 
 const noLabels: MetricLabels = {};
 
+const stabilities: readonly Stability[] = ['INTERNAL', 'ALPHA', 'BETA', 'STABLE', 'NONE'];
+
 /** Series per metric; further label sets are counted under the last label value `overflow`. */
 const maxSeries = 5000;
 
 abstract class Metric<S extends Series, L extends string> {
   protected readonly series = new Map<string, S>();
+  readonly stability: Stability;
+  readonly help: string;
 
+  /** A help text may begin with the stability: `[STABLE] Seconds that…`. Without one the metric is alpha. */
   constructor(
     readonly name: string,
-    readonly help: string,
+    help: string,
     readonly type: 'counter' | 'gauge' | 'histogram',
     readonly labelNames: readonly L[],
-  ) {}
+  ) {
+    const [, stated = '', text = ''] = /^(?:\[(\w+)\] )?(.*)$/s.exec(help) ?? [];
+    this.stability = stabilities.find((known) => known === stated) ?? 'ALPHA';
+    this.help = this.stability === 'NONE' ? text : `[${this.stability}] ${text}`;
+  }
 
   protected abstract create(labels: MetricLabels): S;
   protected abstract lines(series: S, write: (line: string) => void): void;
@@ -116,7 +128,9 @@ interface HistogramSeries extends Series {
 export const defaultBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export class Histogram<L extends string = never> extends Metric<HistogramSeries, L> {
-  readonly #buckets: readonly number[];
+  readonly buckets: readonly number[];
+  /** `le` of each bucket. */
+  readonly #bounds: readonly string[];
   constructor(
     name: string,
     help: string,
@@ -124,17 +138,18 @@ export class Histogram<L extends string = never> extends Metric<HistogramSeries,
     buckets: readonly number[] = defaultBuckets,
   ) {
     super(name, help, 'histogram', labelNames);
-    this.#buckets = buckets;
+    this.buckets = buckets;
+    this.#bounds = buckets.map(formatNumber);
     if (labelNames.length === 0) this.of(noLabels);
   }
   protected create(labels: MetricLabels): HistogramSeries {
-    return { labels, counts: new Array<number>(this.#buckets.length).fill(0), sum: 0, count: 0 };
+    return { labels, counts: new Array<number>(this.buckets.length).fill(0), sum: 0, count: 0 };
   }
   observe(value: number, labels: MetricLabels<L> = noLabels): void {
     const series = this.of(labels);
     series.sum += value;
     series.count++;
-    const index = this.#buckets.findIndex((bound) => value <= bound);
+    const index = this.buckets.findIndex((bound) => value <= bound);
     if (index >= 0) series.counts[index] = (series.counts[index] ?? 0) + 1;
   }
   count(labels: MetricLabels<L> = noLabels): number {
@@ -145,11 +160,9 @@ export class Histogram<L extends string = never> extends Metric<HistogramSeries,
   }
   protected lines(series: HistogramSeries, write: (line: string) => void): void {
     let cumulative = 0;
-    this.#buckets.forEach((bound, index) => {
+    this.#bounds.forEach((bound, index) => {
       cumulative += series.counts[index] ?? 0;
-      write(
-        `${this.name}_bucket${this.labelText(series.labels, `le="${formatNumber(bound)}"`)} ${cumulative}\n`,
-      );
+      write(`${this.name}_bucket${this.labelText(series.labels, `le="${bound}"`)} ${cumulative}\n`);
     });
     write(`${this.name}_bucket${this.labelText(series.labels, 'le="+Inf"')} ${series.count}\n`);
     write(`${this.name}_sum${this.labelText(series.labels)} ${formatNumber(series.sum)}\n`);
@@ -160,13 +173,14 @@ export class Histogram<L extends string = never> extends Metric<HistogramSeries,
 /** What a registry knows of each metric: all but how it counts. */
 export type RegisteredMetric = Pick<
   Metric<Series, string>,
-  'name' | 'help' | 'type' | 'labelNames' | 'write'
->;
+  'name' | 'help' | 'stability' | 'type' | 'labelNames' | 'write'
+> & { readonly buckets?: readonly number[] };
 
 export class Registry {
   readonly #metrics = new Map<string, RegisteredMetric>();
   readonly #shared = new Map<unknown, unknown>();
   readonly #collectors: (() => void)[] = [];
+  readonly #slowCollectors: (() => Promise<void>)[] = [];
 
   counter<const L extends string = never>(
     name: string,
@@ -208,6 +222,17 @@ export class Registry {
     this.#collectors.push(collect);
   }
 
+  /** Like `onCollect`, for values that take time to find. Only `scrape` waits for them. */
+  onScrape(collect: () => Promise<void>): void {
+    this.#slowCollectors.push(collect);
+  }
+
+  /** The text form after every collector has run. */
+  async scrape(): Promise<string> {
+    await Promise.all(this.#slowCollectors.map((collect) => collect()));
+    return this.text();
+  }
+
   /** The text form of all metrics, sorted by name. */
   text(): string {
     for (const collect of this.#collectors) collect();
@@ -224,10 +249,15 @@ export class Registry {
   }
 }
 
-function formatNumber(value: number): string {
+/**
+ * As Go's `%g` has it: `le` is compared as text, so a bucket of `2.592e+06` must not be called `2592000`.
+ */
+export function formatNumber(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return '+Inf';
   if (value === Number.NEGATIVE_INFINITY) return '-Inf';
-  return String(value);
+  const size = Math.abs(value);
+  if (size === 0 || Number.isNaN(value) || (size >= 1e-4 && size < 1e6)) return String(value);
+  return value.toExponential().replace(/(?<=e[+-])\d$/, '0$&');
 }
 
 function escapeLabel(value: string): string {

@@ -8,23 +8,23 @@ export function createStartUpMetrics(registry = new Registry()) {
   return {
     preKubelet: registry.gauge(
       'kubelet_node_startup_pre_kubelet_duration_seconds',
-      'Duration in seconds of node startup before kubelet starts.',
+      'Seconds from the start of the machine to that of the kubelet.',
     ),
     preRegistration: registry.gauge(
       'kubelet_node_startup_pre_registration_duration_seconds',
-      'Duration in seconds of node startup before registration.',
+      'Seconds from the start of the kubelet to its first try to register the node.',
     ),
     registration: registry.gauge(
       'kubelet_node_startup_registration_duration_seconds',
-      'Duration in seconds of node startup during registration.',
+      'Seconds from the first try to register the node until it was registered.',
     ),
     postRegistration: registry.gauge(
       'kubelet_node_startup_post_registration_duration_seconds',
-      'Duration in seconds of node startup after registration.',
+      'Seconds from the registration of the node until it was ready.',
     ),
     whole: registry.gauge(
       'kubelet_node_startup_duration_seconds',
-      'Duration in seconds of node startup in total.',
+      'Seconds from the start of the machine until the node was ready.',
     ),
   };
 }
@@ -79,12 +79,12 @@ export function createClientCertificateMetrics(registry = new Registry()) {
   return {
     renewErrors: registry.counter(
       'kubelet_certificate_manager_client_expiration_renew_errors',
-      'Counter of certificate renewal errors.',
+      'Renewals of the certificate that failed.',
     ),
     ttl: infiniteAtFirst(
       registry.gauge(
         'kubelet_certificate_manager_client_ttl_seconds',
-        "Gauge of the TTL (time-to-live) of the Kubelet's client certificate. The value is in seconds until certificate expiry (negative if already expired). If client certificate is invalid or unused, the value will be +INF.",
+        'Seconds until the client certificate expires: negative afterwards, +Inf while there is none.',
       ),
     ),
   };
@@ -95,18 +95,18 @@ export function createServingCertificateMetrics(registry = new Registry()) {
   return {
     renewErrors: registry.counter(
       'kubelet_server_expiration_renew_errors',
-      'Counter of certificate renewal errors.',
+      'Renewals of the certificate that failed.',
     ),
     rotationAge: registry.histogram(
       'kubelet_certificate_manager_server_rotation_seconds',
-      'Histogram of the number of seconds the previous certificate lived before being rotated.',
+      'Seconds that a certificate was in use before the next one replaced it.',
       [],
       [60, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000],
     ),
     ttl: infiniteAtFirst(
       registry.gauge(
         'kubelet_certificate_manager_server_ttl_seconds',
-        "Gauge of the shortest TTL (time-to-live) of the Kubelet's serving certificate. The value is in seconds until certificate expiry (negative if already expired). If serving certificate is invalid or unused, the value will be +INF.",
+        'Seconds until the serving certificate expires: negative afterwards, +Inf while there is none.',
       ),
     ),
   };
@@ -133,11 +133,11 @@ export function createShutdownMetrics(registry = new Registry()) {
   return {
     startTime: registry.gauge(
       'kubelet_graceful_shutdown_start_time_seconds',
-      'Last graceful shutdown start time since unix epoch in seconds',
+      'Unix time at which the last graceful shutdown began.',
     ),
     endTime: registry.gauge(
       'kubelet_graceful_shutdown_end_time_seconds',
-      'Last graceful shutdown end time since unix epoch in seconds',
+      'Unix time at which the last graceful shutdown ended.',
     ),
   };
 }

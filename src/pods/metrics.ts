@@ -14,7 +14,7 @@ export function createPodMetrics(registry = new Registry()) {
     ),
     containersPerPod: registry.histogram(
       'kubelet_containers_per_pod_count',
-      'The number of containers per pod.',
+      'Containers of each pod that was admitted.',
       [],
       [1, 2, 4, 8, 16],
     ),
@@ -64,7 +64,7 @@ export function createApiPodMetrics(registry = new Registry()) {
     ),
     firstNetworkPodStartSli: registry.gauge(
       'kubelet_first_network_pod_start_sli_duration_seconds',
-      'Seconds that the first pod with a network of its own took to start, without pulls and init containers.',
+      '[INTERNAL] Seconds that the first pod with a network of its own took to start, without pulls and init containers.',
     ),
     statusSyncDuration: registry.histogram(
       'kubelet_pod_status_sync_duration_seconds',

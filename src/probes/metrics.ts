@@ -8,11 +8,14 @@ export type ProbeMetrics = ReturnType<typeof createProbeMetrics>;
 /** Without a registry nobody reads them. */
 export function createProbeMetrics(registry = new Registry()) {
   return {
-    total: registry.counter(
-      'prober_probe_total',
-      'Cumulative number of a liveness, readiness or startup probe for a container by result.',
-      ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
-    ),
+    total: registry.counter('prober_probe_total', '[BETA] Probes of containers, by kind and result.', [
+      'probe_type',
+      'result',
+      'container',
+      'pod',
+      'namespace',
+      'pod_uid',
+    ]),
     duration: registry.histogram(
       'prober_probe_duration_seconds',
       'Duration in seconds for a probe response.',

@@ -42,15 +42,15 @@ export function createRuntimeMetrics(registry = new Registry()) {
     ),
     imageVolumesRequested: registry.counter(
       'kubelet_image_volume_requested_total',
-      'Images that were asked for as volumes.',
+      '[BETA] Images that were asked for as volumes.',
     ),
     imageVolumesMounted: registry.counter(
       'kubelet_image_volume_mounted_succeed_total',
-      'Image volumes that containers were created with.',
+      '[BETA] Image volumes that containers were created with.',
     ),
     imageVolumeErrors: registry.counter(
       'kubelet_image_volume_mounted_errors_total',
-      'Image volumes that containers could not be created with.',
+      '[BETA] Image volumes that containers could not be created with.',
     ),
     resizeDurationMs: registry.histogram(
       'kubelet_pod_resize_duration_milliseconds',

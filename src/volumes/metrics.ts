@@ -8,13 +8,13 @@ export function createVolumeMetrics(registry = new Registry()) {
   return {
     operationDuration: registry.histogram(
       'storage_operation_duration_seconds',
-      'Duration of operations on volumes.',
+      '[BETA] Duration of operations on volumes.',
       ['volume_plugin', 'operation_name', 'status', 'migrated'],
       [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
     ),
     overallDuration: registry.histogram(
       'volume_operation_total_seconds',
-      'Duration of mounts from the moment that the volume was wanted.',
+      '[BETA] Duration of mounts from the moment that the volume was wanted.',
       ['plugin_name', 'operation_name'],
       [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
     ),
@@ -51,7 +51,7 @@ export function createVolumeMetrics(registry = new Registry()) {
         ['volume_plugin', 'access_mode'],
       ),
     },
-    seLinuxAdmitted: registry.counter(
+    seLinuxAdmitted: registry.gauge(
       'volume_manager_selinux_volumes_admitted_total',
       'Volumes that are mounted with an SELinux label.',
       ['volume_plugin', 'access_mode'],
@@ -59,7 +59,7 @@ export function createVolumeMetrics(registry = new Registry()) {
   };
 }
 
-/** What kept pods from starting, and what would have if all volumes were mounted with their labels. */
+/** Gauges by type, as in the reference, although they only grow. What kept pods from starting, and what would have if all volumes were mounted with their labels. */
 function labelFindings<Label extends string>(
   registry: Registry,
   name: string,
@@ -68,12 +68,8 @@ function labelFindings<Label extends string>(
 ) {
   const prefix = `volume_manager_selinux_${name}`;
   return {
-    errors: registry.counter(`${prefix}_errors_total`, `Pods that did not start: ${what}.`, labels),
-    warnings: registry.counter(
-      `${prefix}_warnings_total`,
-      `Pods that started all the same: ${what}.`,
-      labels,
-    ),
+    errors: registry.gauge(`${prefix}_errors_total`, `Pods that did not start: ${what}.`, labels),
+    warnings: registry.gauge(`${prefix}_warnings_total`, `Pods that started all the same: ${what}.`, labels),
   };
 }
 

@@ -1,8 +1,15 @@
 /** The metrics of dynamic resources. */
 import type { Registry } from '../../metrics/index.js';
 
-/** From 0.1 s to 40 s, each bucket larger than the one before by the same factor. */
-const buckets = Array.from({ length: 15 }, (_, index) => 0.1 * 400 ** (index / 14));
+/**
+ * From 0.1 s to 40 s, each bucket larger than the one before by the same factor. Written out: the bounds are labels, and
+ * the last digit of a power differs between machines and languages.
+ */
+const buckets = [
+  0.1, 0.1534127404634391, 0.23535468936502524, 0.36106407876409946, 0.5539182980610752, 0.849781240983936,
+  1.303672689737678, 1.9999999999999993, 3.0682548092687805, 4.7070937873005025, 7.221281575281985,
+  11.078365961221499, 16.995624819678714, 26.07345379475354, 39.99999999999997,
+];
 
 export type DraMetrics = ReturnType<typeof createDraMetrics>;
 
