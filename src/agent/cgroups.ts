@@ -100,6 +100,8 @@ function qosCgroups(
   const reservedPercent = featureGates.enabled('QOSReserved')
     ? Number.parseInt(config.qosReserved.memory ?? '0', 10)
     : 0;
+  // Zero on a node that protects no memory, as dashboards expect.
+  const memoryQosMetrics = createMemoryQosMetrics(registry);
   const shared = { clock: systemClock, timeline, control, names };
   const pods = new PodCgroupManager({
     ...shared,
@@ -112,8 +114,7 @@ function qosCgroups(
     },
     kill: (pid) => void process.kill(pid, 'SIGKILL'),
     metrics: createCgroupMetrics(registry),
-    memoryQosMetrics:
-      memoryQos?.policy === 'TieredReservation' ? createMemoryQosMetrics(registry) : undefined,
+    memoryQosMetrics: memoryQos?.policy === 'TieredReservation' ? memoryQosMetrics : undefined,
   });
   const enforced = config.enforceNodeAllocatable;
   const cpus = onlineCpus();

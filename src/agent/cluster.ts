@@ -68,7 +68,9 @@ export async function openCluster(settings: ClusterSettings, signal: AbortSignal
   const close = (): void => {
     for (const connection of connections.splice(0)) connection.close();
   };
-  const certificateMetrics = createClientCertificateMetrics(registry);
+  // A certificate that nobody renews here has no metrics.
+  const isRenewed = config.rotateCertificates || flags.bootstrapKubeconfig !== '';
+  const certificateMetrics = createClientCertificateMetrics(isRenewed ? registry : undefined);
   const askers = new Map<ClusterAccess, KubeApi>();
   try {
     const { access, credentials, manager } = await openClientAccess(
@@ -145,7 +147,8 @@ export async function openServing(
   cluster: OpenCluster | undefined,
 ): Promise<ServingCertificate> {
   const { flags, config } = configuration;
-  const metrics = createServingCertificateMetrics(registry);
+  const isSigned = config.serverTLSBootstrap && cluster !== undefined;
+  const metrics = createServingCertificateMetrics(isSigned ? registry : undefined);
   const serving = await openServingCertificate({
     files: linuxHost().files,
     clock: systemClock,
@@ -156,7 +159,7 @@ export async function openServing(
     certificateFile: config.tlsCertFile,
     keyFile: config.tlsPrivateKeyFile,
     metrics,
-    ...(config.serverTLSBootstrap && cluster !== undefined ? { signer: cluster.signer } : {}),
+    ...(isSigned ? { signer: cluster.signer } : {}),
   });
   if (serving instanceof SignedServingCertificate) followCertificate(registry, metrics, serving.manager);
   return serving;

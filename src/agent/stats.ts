@@ -8,6 +8,7 @@ import { OomCounts, readMachineFacts } from '../node/index.js';
 import { type EvictionStats, evictionStats } from '../resources/eviction/index.js';
 import {
   CgroupSampler,
+  containerLogs,
   createStatsMetrics,
   createVolumeMeasureMetrics,
   decidedOnce,
@@ -19,6 +20,7 @@ import {
   measuredBy,
   nodeFileSystems,
   readMachineShape,
+  registerLogMetrics,
   registerVolumeMetrics,
   type StatsProvider,
   type StatsProviderOptions,
@@ -110,6 +112,8 @@ export function agentStats(
     registerVolumeMetrics(registry, () => volumes.claims());
     tasks.start('measuring volumes', (signal) => volumes.run(signal));
   }
+  if (config.podLogsDir !== '')
+    registerLogMetrics(registry, () => containerLogs(machine, config.podLogsDir, kubelet.pods()));
   const { provider } = registry.once(createStatsMetrics);
   const whoMeasures = decidedOnce(
     async () => (fromRuntime ? measuredBy(cri) : 'kernel'),

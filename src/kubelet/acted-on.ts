@@ -49,6 +49,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'defaultPodSysctls',
   // Gate by gate, see below.
   'featureGates',
+  'showHiddenMetricsForVersion',
   'logging.format',
   'logging.verbosity',
   'failCgroupV1',

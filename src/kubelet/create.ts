@@ -488,7 +488,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     volumeDriver: (pod, volumeName) => volumes.volumeDriver?.(pod, volumeName),
     measureVolume: async (pod, volumeName, signal) => volumes.measureVolume?.(pod, volumeName, signal),
     runningPods: () => runtime.listPods({ runningOnly: true }),
-    metricsText: () => registry.text(),
+    metricsText: () => registry.scrape(),
     probeMetricsText: () => probes.metricsText(),
     blockers: () => check.errors(),
     whatIf: createWhatIf(settings, { eviction, collectors, activePods, admissionWith }),

@@ -40,7 +40,8 @@ export interface Kubelet {
   /** How full a volume of a pod is, where its driver tells. */
   measureVolume(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;
   runningPods(): Promise<readonly ObservedPod[]>;
-  metricsText(): string;
+  /** With all that a scrape waits for; `registry.text()` has the rest at once. */
+  metricsText(): Promise<string>;
   /** The metrics of probes, of which there are some for each. */
   probeMetricsText(): string;
   /** Why no pod is synced now; empty when all is well. */

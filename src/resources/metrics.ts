@@ -9,7 +9,7 @@ export function createCgroupMetrics(registry = new Registry()) {
   return {
     operationDuration: registry.histogram(
       'kubelet_cgroup_manager_duration_seconds',
-      'Duration in seconds for cgroup manager operations. Broken down by method.',
+      'Seconds that operations on cgroups took.',
       ['operation_type'],
     ),
   };
@@ -117,6 +117,29 @@ export function createVolumeMeasureMetrics(registry = new Registry()) {
       [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     ),
   };
+}
+
+/** Of the log of one container. */
+export type LogLabels = MetricLabels<'uid' | 'namespace' | 'pod' | 'container'>;
+
+/** `measure` runs at each scrape; a container no longer in its answer loses its series. */
+export function registerLogMetrics(
+  registry: Registry,
+  measure: () => AsyncIterable<{ readonly labels: LogLabels; readonly usedBytes: number }>,
+): void {
+  const gauge = registry.gauge(
+    'kubelet_container_log_filesystem_used_bytes',
+    'Bytes that the logs of a container take.',
+    ['uid', 'namespace', 'pod', 'container'],
+  );
+  let shown: readonly LogLabels[] = [];
+  registry.onScrape(async () => {
+    const found: { readonly labels: LogLabels; readonly usedBytes: number }[] = [];
+    for await (const log of measure()) found.push(log);
+    for (const labels of shown) gauge.remove(labels);
+    for (const { labels, usedBytes } of found) gauge.set(usedBytes, labels);
+    shown = found.map(({ labels }) => labels);
+  });
 }
 
 /** `claims` is read at each scrape; a claim no longer in it loses its series. */

@@ -17,7 +17,8 @@ export interface ServerKubelet {
   pods(): readonly Pod[];
   /** What the runtime lists; the response leaves out what is not running. */
   runningPods(): Promise<readonly ObservedPod[]>;
-  metricsText(): string;
+  /** With all that a scrape waits for. */
+  metricsText(): string | Promise<string>;
   /** The metrics of probes, which have some for each probe. */
   probeMetricsText(): string;
   /** In the order of `/healthz`, after the server's own `ping` and `log`. */

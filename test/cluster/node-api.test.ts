@@ -4,6 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Pod } from '../../src/kube/index.js';
 import { createTempDir } from '../env/index.js';
 import {
+  groupsNotServed,
+  notServed,
+  ofAgents,
+  ofEveryKubelet,
+  ofMembers,
+  ofOtherPages,
+} from '../metric-families.js';
+import {
   busybox,
   type Cluster,
   eventually,
@@ -14,6 +22,7 @@ import {
   startCluster,
 } from './cluster.js';
 import { runKubectl } from './kubectl.js';
+import { familiesOf } from './metric-page.js';
 
 let cluster: Cluster;
 const isNodelet = (process.env.NODELET_TEST_KUBELET ?? '') === '';
@@ -351,4 +360,22 @@ describe('the node', () => {
   it.each(['/spec/', '/stats/', '/nothing'])('does not know %s', async (path) => {
     expect(await getFails(path)).toContain('NotFound');
   });
+});
+
+describe('the metric families of a busy node', () => {
+  const known = new Map(
+    [...ofOtherPages, ...ofEveryKubelet, ...ofMembers, ...ofAgents].map((row) => [row.name, row]),
+  );
+  const isLeftOut = (name: string): boolean =>
+    name in notServed || Object.keys(groupsNotServed).some((start) => name.startsWith(start));
+
+  it.each(['/metrics', '/metrics/resource', '/metrics/probes', '/metrics/slis'])(
+    'of %s have the types, stabilities, labels and buckets of the table',
+    async (page) => {
+      await get('/healthz');
+      const found = familiesOf(await get(page)).filter(({ name }) => isNodelet || !isLeftOut(name));
+      expect(found.length).toBeGreaterThan(page === '/metrics' ? 90 : 2);
+      expect(found).toEqual(found.map(({ name }) => known.get(name) ?? `${name} is not in the table`));
+    },
+  );
 });

@@ -184,7 +184,7 @@ export class ChurningNode {
       if ('kubernetes.io/config.mirror' in annotations) continue;
       await api.delete(resources.pods, { namespace: 'default', name });
     }
-    this.kubelet.metricsText();
+    this.kubelet.registry.text();
     await this.#untilGone();
     for (const resource of [resources.configMaps, resources.secrets])
       for (const { metadata } of (await api.list(resource)).items)

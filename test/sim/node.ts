@@ -272,7 +272,7 @@ export class Node {
 
   /** A sample of a metric; undefined when it was never set. */
   metric(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
-    for (const line of this.kubelet.metricsText().split('\n')) {
+    for (const line of this.kubelet.registry.text().split('\n')) {
       const match = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line);
       if (match?.[1] !== name) continue;
       const found = Object.fromEntries(

@@ -244,6 +244,6 @@ describe('metrics of probes', () => {
     expect(text).toMatch(
       /^prober_probe_duration_seconds_count\{probe_type="Readiness",container="app",pod="a",namespace="default"\} \d+$/m,
     );
-    expect(node.kubelet.metricsText()).not.toContain('prober_probe');
+    expect(node.kubelet.registry.text()).not.toContain('prober_probe');
   });
 });

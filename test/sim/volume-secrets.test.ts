@@ -89,7 +89,7 @@ it.each(rows)(
     const everything = [
       ...node.entries.map((entry) => JSON.stringify(entry)),
       JSON.stringify(node.kubelet.pods()),
-      node.kubelet.metricsText(),
+      node.kubelet.registry.text(),
     ].join('\n');
     for (const trace of traces) expect(everything).not.toContain(trace);
     expect(await new Outside(host.machine).names(volumePath(pod, 'secret', 's'))).toEqual([]);

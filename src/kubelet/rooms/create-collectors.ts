@@ -1,7 +1,9 @@
 /** Builds what cleans up: dead containers and sandboxes, logs that grow, images that nobody uses. */
+
 import type { KubeletConfiguration } from '../../config/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { parseQuantity, quantityValue } from '../../kube/index.js';
+import { WorkQueueWatch } from '../../metrics/index.js';
 import { GarbageCollector } from '../../runtime-manager/gc/index.js';
 import {
   createImageMetrics,
@@ -90,6 +92,7 @@ export function createCollectors(
       maxFiles: config.containerLogMaxFiles,
       workers: config.containerLogMaxWorkers,
       periodMs: config.containerLogMonitorInterval,
+      queue: new WorkQueueWatch(registry, 'kubelet_log_rotate_manager', () => clock.monotonic()),
       knownPath: (podUid, containerId) => {
         const known = peek(podUid);
         if (!('status' in known)) return undefined;

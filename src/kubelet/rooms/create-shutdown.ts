@@ -55,12 +55,13 @@ export function configuredGroups({
 
 export function createShutdown(settings: ShutdownSettings, deps: ShutdownDeps): NodeShutdown | undefined {
   const { config, gates, clock, timeline, durable, logind } = settings;
+  const metrics = createShutdownMetrics(settings.registry);
   const groups = configuredGroups({ config, gates });
   if (groups.length === 0 || logind === undefined) return undefined;
   const statePath = join(settings.rootDir, shutdownStateName);
   const manager = new ShutdownManager({
     ...settings,
-    metrics: createShutdownMetrics(settings.registry),
+    metrics,
     logind,
     groups,
     pods: {

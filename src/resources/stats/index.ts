@@ -1,6 +1,11 @@
 /** Resource usage of the node and its pods: the summary from the runtime's statistics, and its metrics. */
 
-export { createStatsMetrics, createVolumeMeasureMetrics, registerVolumeMetrics } from '../metrics.js';
+export {
+  createStatsMetrics,
+  createVolumeMeasureMetrics,
+  registerLogMetrics,
+  registerVolumeMetrics,
+} from '../metrics.js';
 export { type MachineShape, machineText, readMachineShape } from './cadvisor-machine.js';
 export type { CadvisorPage } from './cadvisor-scrape.js';
 export { cgroupOfProcess } from './cgroup.js';
@@ -12,6 +17,7 @@ export { statsLimits } from './limits.js';
 export { type LinuxMachineOptions, linuxMachine, type Machine, type MachineUsage } from './machine.js';
 export { decidedOnce, measuredBy } from './measured-by.js';
 export { diskCounters } from './mounted-file-systems.js';
+export { containerLogs } from './pod-storage.js';
 export type { PodVolumeUsage } from './pod-summary.js';
 export {
   type MeasuredNode,

@@ -1,5 +1,7 @@
 /** Measures the storage of pods: writable layers, logs and the hosts file. */
 import path from 'node:path';
+import type { Pod } from '../../kube/index.js';
+import type { LogLabels } from '../metrics.js';
 import type { DirectoryUsage, Machine } from './machine.js';
 import type { PodStorage } from './pod-summary.js';
 import type { StatsProviderOptions } from './provider.js';
@@ -25,6 +27,26 @@ export async function layerFileSystems(
     if (fs !== undefined) found.set(mountpoint, fs);
   }
   return found;
+}
+
+/** What the log of each running container takes, one after the other. */
+export async function* containerLogs(
+  machine: Pick<Machine, 'filesIn'>,
+  podLogsDir: string,
+  pods: readonly Pod[],
+): AsyncGenerator<{ readonly labels: LogLabels; readonly usedBytes: number }> {
+  for (const { metadata, status } of pods) {
+    const { uid, namespace, name } = metadata;
+    const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+    for (const { name: container, state } of statuses) {
+      if (state?.running === undefined) continue;
+      const directory = path.join(podLogsDir, `${namespace}_${name}_${uid}`, container);
+      // One that cannot be read has no figure; the others do.
+      const usage = await machine.filesIn(directory).catch(() => undefined);
+      if (usage !== undefined)
+        yield { labels: { uid, namespace, pod: name, container }, usedBytes: usage.usedBytes };
+    }
+  }
 }
 
 export async function podStorage(

@@ -11,15 +11,22 @@ import type {
   SwapStats,
 } from './summary-types.js';
 
-/** Without a summary, only the scrape error is reported. */
-export function resourceMetricsText(summary: Summary | undefined): string {
-  const failed: Family = {
-    name: 'resource_scrape_error',
-    help: '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise',
-    type: 'gauge',
-    samples: [{ value: summary === undefined ? 1 : 0 }],
-  };
-  return expositionText(summary === undefined ? [failed] : [...resourceFamilies(summary), failed]);
+/** Without a summary, only the scrape error is reported. `showHidden` adds what is only there for old dashboards. */
+export function resourceMetricsText(summary: Summary | undefined, showHidden = false): string {
+  const samples = [{ value: summary === undefined ? 1 : 0 }];
+  const failed: Family[] = [
+    {
+      name: 'resource_scrape_error',
+      help: '[STABLE] 1 if the statistics could not be read, 0 otherwise',
+      type: 'gauge',
+      samples,
+    },
+  ];
+  if (showHidden) {
+    const help = '[ALPHA] (Deprecated since 1.29.0) 1 if the statistics could not be read, 0 otherwise';
+    failed.push({ name: 'scrape_error', help, type: 'gauge', samples });
+  }
+  return expositionText(summary === undefined ? failed : [...resourceFamilies(summary), ...failed]);
 }
 
 export function resourceFamilies({ node, pods }: Summary): Family[] {

@@ -17,13 +17,18 @@ import {
   PodSandboxState,
   PodSandboxStats,
 } from '../../cri/index.js';
+import type { Pod } from '../../kube/index.js';
+import { Registry } from '../../metrics/index.js';
+import { samples } from '../../metrics/test-samples.js';
 import { Timeline } from '../../timeline/index.js';
+import { registerLogMetrics } from '../metrics.js';
 import type { MachineShape } from './cadvisor-machine.js';
 import { cgroupOfProcess, numbersOfV1, numbersOfV2, usageOf } from './cgroup.js';
 import { CpuRates } from './cpu-rates.js';
 import { memoryStats, networkStats, statsTime, swapStats } from './cri-usage.js';
 import { linuxMachine, type Machine } from './machine.js';
 import { bootTimeMs, KeyedNumbers, memInfo, netDev, pressure, processCount } from './machine-files.js';
+import { containerLogs } from './pod-storage.js';
 import { type StatsProviderOptions, statsProvider } from './provider.js';
 import { resourceMetricsText } from './resource-metrics.js';
 import { nodeFileSystems } from './runtime-file-systems.js';
@@ -467,6 +472,41 @@ describe('metrics', () => {
   });
   it('of a failure have only the error', () => {
     expect(resourceMetricsText(undefined).match(/^[a-z].*$/gm)).toEqual(['resource_scrape_error 1']);
+  });
+
+  it('has a hidden metric only for those who ask for it', () => {
+    expect(resourceMetricsText(undefined, true).match(/^[a-z].*$/gm)).toEqual([
+      'resource_scrape_error 1',
+      'scrape_error 1',
+    ]);
+  });
+
+  it('measures the logs of running containers, and leaves out what cannot be read', async () => {
+    const logs = {
+      filesIn: async (directory: string) => {
+        if (directory.endsWith('broken')) throw new Error('broken');
+        return { usedBytes: directory.length, inodesUsed: 1 };
+      },
+    };
+    const pod = (names: readonly string[]): Pod =>
+      ({
+        metadata: { name: 'p', namespace: 'n', uid: 'u' },
+        status: {
+          containerStatuses: names.map((name) => ({
+            name,
+            state: name === 'ended' ? { terminated: {} } : { running: {} },
+          })),
+        },
+      }) as unknown as Pod;
+    const registry = new Registry();
+    let pods = [pod(['a', 'ended', 'broken'])];
+    registerLogMetrics(registry, () => containerLogs(logs, '/logs', pods));
+    const series = 'kubelet_container_log_filesystem_used_bytes{uid="u",namespace="n",pod="p",container="a"}';
+    await registry.scrape();
+    expect(samples(registry)).toEqual({ [series]: '/logs/n_p_u/a'.length });
+    pods = [];
+    await registry.scrape();
+    expect(samples(registry)).toEqual({});
   });
   it('of two scrapes at the same time are whole for both', async () => {
     const stats = provider();

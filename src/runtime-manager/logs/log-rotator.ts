@@ -3,6 +3,7 @@ import path from 'node:path';
 import { type Clock, Gate, isCancelled, sleep } from '../../async/index.js';
 import { ContainerState, type CriRuntime, criLabels, isNotFound } from '../../cri/index.js';
 import { entriesOf, type FileFacts, type HeldPath, isMissing, linuxHost } from '../../host/index.js';
+import type { WorkQueueWatch } from '../../metrics/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { compressLog, removeIfThere } from './compress.js';
 import { HeldDirectories } from './held-directories.js';
@@ -24,6 +25,8 @@ export interface LogRotatorOptions {
   readonly knownPath?: (podUid: string, containerId: string) => string | undefined;
   /** How many log directories are held between passes, a descriptor each. Default: 1000. */
   readonly mostHeld?: number;
+  /** Counts the logs that wait to be looked at. */
+  readonly queue?: WorkQueueWatch;
 }
 
 export class LogRotator {
@@ -84,11 +87,12 @@ export class LogRotator {
     await this.#held.keepOnly(running);
     const gate = new Gate(workers);
     await Promise.all(
-      containers.map(({ id, labels }) =>
-        gate.run(async () => {
+      containers.map(({ id, labels }) => {
+        const working = this.#options.queue?.added() ?? ((work: () => Promise<void>) => work());
+        return gate.run(async () => {
           if (signal?.aborted) return;
           try {
-            await this.#check(id, labels[criLabels.podUid] ?? '');
+            await working(() => this.#check(id, labels[criLabels.podUid] ?? ''));
           } catch (error) {
             timeline.record({
               kind: 'problem',
@@ -99,8 +103,8 @@ export class LogRotator {
               error,
             });
           }
-        }),
-      ),
+        });
+      }),
     );
   }
 

@@ -36,7 +36,12 @@ export function mainRoutes(
     slis.route,
     metricsRoute('/metrics', () => kubelet.metricsText()),
     metricsRoute('/metrics/probes', () => `${process.text()}${kubelet.probeMetricsText()}`),
-    ...statsRoutes({ stats: kubelet.stats, version, timeline }),
+    ...statsRoutes({
+      stats: kubelet.stats,
+      version,
+      timeline,
+      showHidden: config.showHiddenMetricsForVersion !== '',
+    }),
     ...(config.enableDebuggingHandlers
       ? debuggingRoutes(kubelet, options)
       : [podsRoute(kubelet), ...disabledDebugRoutes()]),

@@ -23,9 +23,11 @@ export interface StatsRoutesOptions {
   readonly stats: StatsProvider | undefined;
   readonly version: string;
   readonly timeline: Pick<Timeline, 'record'>;
+  /** Serves metrics that are hidden for their age. Default: no. */
+  readonly showHidden?: boolean;
 }
 
-export function statsRoutes({ stats: given, version, timeline }: StatsRoutesOptions): Route[] {
+export function statsRoutes({ stats: given, version, timeline, showHidden }: StatsRoutesOptions): Route[] {
   const stats = given ?? noStats(version);
   /** The scrape only shows that it failed; the reason is recorded here. */
   const tell = (error: unknown): void => {
@@ -43,7 +45,7 @@ export function statsRoutes({ stats: given, version, timeline }: StatsRoutesOpti
     },
     metricsRoute('/metrics/resource', async () => {
       const told = await stats.summary({ onlyCpuAndMemory: true, rates: false }).catch(tell);
-      return resourceMetricsText(told ?? undefined);
+      return resourceMetricsText(told ?? undefined, showHidden);
     }),
     metricsRoute('/metrics/cadvisor', async () => {
       const { parts, error } = await stats.scrape();
