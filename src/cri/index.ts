@@ -35,7 +35,7 @@ export {
   type UnaryCall,
   unimplementedCriRuntime,
 } from './runtime.js';
-export { type FailureMark, failureMark } from './runtime-texts.js';
+export { type FailureMark, failureMark, isNameReserved } from './runtime-texts.js';
 export { type NewSandbox, type SandboxVerdict, sandboxVerdict } from './sandbox-verdict.js';
 export { type CriServer, type ServeCriOptions, serveCri } from './server.js';
 export { type CallRulesOptions, withCallRules } from './with-call-rules.js';

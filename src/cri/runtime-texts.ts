@@ -23,3 +23,11 @@ export function isNotImplemented(error: CriError): boolean {
     isUnimplemented(error) || (error.codeName === 'Unknown' && error.details.includes('not implemented'))
   );
 }
+
+/**
+ * Whether the runtime keeps the name for another sandbox or container, or for one that it never finished.
+ * containerd: `name "x" is reserved for "id"`; CRI-O: `error reserving ctr name x for id y: name is reserved`.
+ */
+export function isNameReserved(error: CriError): boolean {
+  return /\bname (?:"[^"]*" )?is reserved\b/.test(error.details);
+}

@@ -39,6 +39,7 @@ import { type ActuatedResources, isResizeInProgress } from './resize/index.js';
 import { LeftCgroups } from './resize/left-cgroups.js';
 import { ResizeRetries } from './resize/resize-retries.js';
 import { RecentlyCreated } from './start/recently-created.js';
+import { ReservedNames } from './start/reserved-names.js';
 import { StartOrder } from './start/start-order.js';
 import type { PodSyncResult } from './sync-result.js';
 
@@ -144,6 +145,7 @@ export class RuntimeManager {
       wasOomKilled: options.wasOomKilled,
       tickets: new StartOrder(),
       creations: new RecentlyCreated(),
+      names: new ReservedNames({ clock, timeline }),
       background: new TaskGroup({
         onError: (task, error) =>
           timeline.record({ kind: 'problem', what: 'runtime.task', message: `${task} failed`, error }),
@@ -259,6 +261,7 @@ export class RuntimeManager {
       const steps = await killPod(this.#ports, { pod, observed, graceOverrideSeconds, because, signal });
       this.#ports.tickets.forget(uid);
       this.#ports.creations.forget(uid);
+      this.#ports.names.forget(uid);
       this.#ports.resizeRetries.forget(uid);
       this.#leftCgroups.forget(uid);
       this.#ports.interrupted?.forget(observed.containers.map(({ id }) => id));

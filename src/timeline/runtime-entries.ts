@@ -98,6 +98,8 @@ export interface RuntimeEntries {
   'runtime.state': { ready: boolean };
   /** A problem of a runtime that `nodelet run` brings along. */
   'runtime.problem': NoData;
+  /** The runtime reserves a name for something that it does not have. */
+  'runtime.name': { attempt: number };
   /** A defect in the runtime manager. */
   'runtime.task': NoData;
   /** A defect in the PLEG. */

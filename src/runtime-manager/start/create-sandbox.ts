@@ -34,7 +34,9 @@ export interface Sandbox {
 /** Rejects with the error for `Failed to create pod sandbox: …`. */
 export async function createSandbox(ports: SandboxPorts, request: CreateSandboxRequest): Promise<Sandbox> {
   const { cri, clock, gate, timeline, configs, metrics } = ports;
-  const { pod, attempt, rank, signal } = request;
+  const { pod, rank, signal } = request;
+  const name = { pod: podRef(pod), attempt: request.attempt };
+  const attempt = ports.names.attemptFor(name);
   const config = await configs.sandbox(pod, attempt);
   const runtimeHandler = await ports.runtimeHandler(pod);
   const queuedMs = clock.monotonic();
@@ -50,6 +52,7 @@ export async function createSandbox(ports: SandboxPorts, request: CreateSandboxR
         .catch((error: unknown) => {
           measure();
           metrics.sandboxErrors.inc(labels);
+          ports.names.failed(name, attempt, error);
           throw error;
         });
       measure();

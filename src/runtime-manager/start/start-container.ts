@@ -32,6 +32,7 @@ import type { ActuatedResources } from '../resize/index.js';
 import { linkContainerLog, logSymlinkPath } from './log-symlink.js';
 import { orLost, SandboxLost } from './lost-sandbox.js';
 import type { RecentlyCreated } from './recently-created.js';
+import type { AttemptedName, ReservedNames } from './reserved-names.js';
 import { restartCount } from './restart-count.js';
 
 export interface StartPorts extends KillPorts {
@@ -41,6 +42,7 @@ export interface StartPorts extends KillPorts {
   readonly gate: YieldingSemaphore;
   /** Records every created sandbox and container. */
   readonly creations: RecentlyCreated;
+  readonly names: ReservedNames;
   readonly podLogsDir: string;
   /** The flat directory of links to container logs; undefined for none. */
   readonly containerLogsDir: string | undefined;
@@ -67,9 +69,16 @@ export interface ContainerStart {
 /** Returns the container's id. Rejects with SyncFailure, SandboxLost or, when the signal aborts, Cancelled. */
 export async function startContainer(ports: StartPorts, start: ContainerStart): Promise<string> {
   const image = await ensureImage(ports, start);
-  const { config, cleanup } = await buildConfig(ports, start, image);
+  const attempt = await restartCount(
+    start.status,
+    start.pod,
+    start.container.name,
+    ports.podLogsDir,
+    (error) => note(ports, start, 'Could not read earlier logs to count restarts', error),
+  );
+  const { config, cleanup } = await buildConfig(ports, start, image, attempt);
   try {
-    const id = await createAndStart(ports, start, config);
+    const id = await createAndStart(ports, start, config, attempt);
     linkLog(ports, start, config, id);
     await runPostStart(ports, start, id);
     return id;
@@ -95,18 +104,16 @@ async function buildConfig(
   ports: StartPorts,
   start: ContainerStart,
   image: EnsuredImage,
+  attempt: number,
 ): ReturnType<PodConfigs['container']> {
-  const { pod, container, status, podIps, imageVolumes, runtimeHandler } = start;
-  const count = await restartCount(status, pod, container.name, ports.podLogsDir, (error) =>
-    note(ports, start, 'Could not read earlier logs to count restarts', error),
-  );
+  const { pod, container, podIps, imageVolumes, runtimeHandler } = start;
   const built = await failAs(ports, start, 'CreateContainerConfigError', async () => {
     const targetContainerId = findTarget(start);
     const additions = await ports.internals?.additions?.(pod, container, start.signal);
     return ports.configs.container({
       pod,
       container,
-      restartCount: count,
+      restartCount: ports.names.attemptFor(attemptedName(start, attempt)),
       podIps,
       image,
       imageVolumes,
@@ -158,6 +165,7 @@ async function createAndStart(
   ports: StartPorts,
   start: ContainerStart,
   config: Init<ContainerConfig>,
+  attempt: number,
 ): Promise<string> {
   const { clock, gate, cri, internals, timeline } = ports;
   const { pod, container, sandboxId, sandboxConfig, rank, signal } = start;
@@ -169,7 +177,10 @@ async function createAndStart(
         // Not bound to the signal: a cancelled call may create a container that the next relist misses.
         const created = await orLost(ports, start, () =>
           cri.createContainer({ podSandboxId: sandboxId, config, sandboxConfig }),
-        );
+        ).catch((error: unknown) => {
+          ports.names.failed(attemptedName(start, attempt), config.metadata?.attempt ?? attempt, error);
+          throw error;
+        });
         ports.creations.addContainer(pod.metadata.uid, created.containerId, sandboxId);
         return created.containerId;
       });
@@ -212,6 +223,10 @@ async function createAndStart(
     },
     { rank, signal },
   );
+}
+
+function attemptedName({ pod, container }: ContainerStart, attempt: number): AttemptedName {
+  return { pod: podRef(pod), container: container.name, attempt };
 }
 
 /** Empty if the container has no log. */
