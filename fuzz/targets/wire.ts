@@ -17,6 +17,8 @@ import { decodeHuffman } from '../../src/grpc/h2/huffman.js';
 import { frameMessage, GrpcMessageReader } from '../../src/grpc/message-frames.js';
 import type { MessageType } from '../../src/grpc/protobuf/codec.js';
 import { WireError } from '../../src/grpc/protobuf/wire.js';
+import { kubeMessage, openEnvelope, putInEnvelope } from '../../src/kube-protobuf/index.js';
+import { everyField } from '../../src/kube-protobuf/test-every-field.js';
 import { grpcStatusOf, healthStatus } from '../../src/probes/grpc-messages.js';
 import { OutputFrameReader, outputFrame, parseWish } from '../../src/runtimes/process/attach-frames.js';
 import { spdyDictionary } from '../../src/streaming/spdy/dictionary.js';
@@ -292,6 +294,21 @@ const containerdEvents: Target = {
   },
 };
 
+const podMessage = kubeMessage<object>('Pod');
+const kubeObjects: Target = {
+  name: 'kube-protobuf',
+  seeds: [
+    { apiVersion: 'v1', kind: 'Pod', bytes: podMessage.encode(everyField(podMessage)) },
+    { apiVersion: 'v1', kind: 'Pod', bytes: podMessage.encode({ metadata: { name: 'a' }, spec: {} }) },
+  ].map(putInEnvelope),
+  refuses: only(WireError),
+  run(input) {
+    const once = podMessage.encode(podMessage.decode(openEnvelope(input).bytes));
+    const twice = podMessage.encode(podMessage.decode(once));
+    holds(once.equals(twice), 'a pod that was read and written is another one when it is read again');
+  },
+};
+
 const grpcStatus: Target = {
   name: 'grpc-status',
   seeds: texts('200\n0\nnot%20found\n10S', '503\n14\n%E2%82%AC%\n99999999H', '\n\n%%%zz\n'),
@@ -429,6 +446,7 @@ export const wireTargets: readonly Target[] = [
   messagesTarget('cri-messages', criTypes, seedsOf(criTypes)),
   messagesTarget('containerd-messages', eventTypes, seedsOf(eventTypes)),
   containerdEvents,
+  kubeObjects,
   grpcStatus,
   dbusMessages,
   attachFrames,
