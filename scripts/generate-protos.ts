@@ -18,6 +18,7 @@ const protos: readonly ProtoEntry[] = [
   { proto: 'src/resources/device-manager/device-plugin.proto' },
   { proto: 'src/resources/dra/dra.proto' },
   { proto: 'src/resources/dra/dra-health.proto' },
+  { proto: 'src/pods/pods-api/pods-api.proto' },
   { proto: 'src/resources/pod-resources/pod-resources.proto' },
   { proto: 'src/resources/pod-resources/pod-resources-alpha.proto' },
   // What the generator's own test reads: every feature once.

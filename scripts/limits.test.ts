@@ -6,6 +6,7 @@ import { grpcClientLimits, grpcServerLimits } from '../src/grpc/limits.js';
 import { httpGetLimits } from '../src/http-get/limits.js';
 import { apiClientLimits } from '../src/kube-client/limits.js';
 import { pluginLimits } from '../src/plugins/limits.js';
+import { podsApiLimits } from '../src/pods/pods-api/limits.js';
 import { deviceLimits } from '../src/resources/device-manager/limits.js';
 import { draLimits } from '../src/resources/dra/limits.js';
 import { statsLimits } from '../src/resources/stats/limits.js';
@@ -33,6 +34,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/grpc/limits.ts grpcClientLimits': grpcClientLimits,
   'src/grpc/limits.ts grpcServerLimits': grpcServerLimits,
   'src/plugins/limits.ts pluginLimits': pluginLimits,
+  'src/pods/pods-api/limits.ts podsApiLimits': podsApiLimits,
   'src/volumes/csi/limits.ts csiLimits': csiLimits,
   'src/volumes/plugins/remote-disks/limits.ts remoteDiskLimits': remoteDiskLimits,
   'src/resources/device-manager/limits.ts deviceLimits': deviceLimits,

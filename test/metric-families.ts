@@ -118,8 +118,13 @@ export const ofEveryKubelet = rows(`
   kubelet_pod_infeasible_resizes_total counter ALPHA reason_detail
   kubelet_pod_level_resources_admission_total counter ALPHA config_mode qos_class
   kubelet_pod_pending_resizes gauge ALPHA priority_bucket reason
+  kubelet_pod_requests_get_total counter ALPHA server_api_version status_code
+  kubelet_pod_requests_list_total counter ALPHA server_api_version status_code
+  kubelet_pod_requests_total counter ALPHA server_api_version status_code
+  kubelet_pod_requests_watch_total counter ALPHA server_api_version status_code
   kubelet_pod_resize_duration_milliseconds histogram:resize ALPHA success
   kubelet_pod_start_duration_seconds histogram:podStart ALPHA
+  kubelet_pod_watch_events_dropped_total counter ALPHA
   kubelet_pod_worker_duration_seconds histogram:default ALPHA operation_type
   kubelet_pod_worker_start_duration_seconds histogram:default ALPHA
   kubelet_preemptions counter ALPHA preemption_signal
@@ -293,11 +298,6 @@ export const notServed: Readonly<Record<string, string>> = {
   kubelet_started_host_process_containers_total: 'host process containers are of Windows',
   kubelet_started_host_process_containers_errors_total: 'host process containers are of Windows',
   kubelet_podcertificate_states: 'there are no volumes of pod certificates here',
-  kubelet_pod_watch_events_dropped_total: 'the Pods API is not served here',
-  kubelet_pod_requests_total: 'the Pods API is not served here',
-  kubelet_pod_requests_list_total: 'the Pods API is not served here',
-  kubelet_pod_requests_get_total: 'the Pods API is not served here',
-  kubelet_pod_requests_watch_total: 'the Pods API is not served here',
   csi_node_storage_health_status: 'the gate CSIVolumeHealth is not acted on',
   kubelet_volume_stats_health_status_abnormal: 'removed in 1.37',
   scrape_error: 'hidden since 1.30: served on /metrics/resource with showHiddenMetricsForVersion only',

@@ -34,6 +34,8 @@ export interface ServeGrpcOptions {
    * no client meets one that does not.
    */
   readonly directoryMode?: number;
+  /** How long calls may go on when the server closes, so that clients learn how they ended. Default: not at all. */
+  readonly closeGraceMs?: number;
 }
 
 export interface GrpcServer {
@@ -50,7 +52,7 @@ const grpcHeaders = { ':status': 200, 'content-type': 'application/grpc' } as co
 /** Resolves when the socket accepts connections. Replaces a stale socket at the path. */
 export async function serveGrpc(
   services: readonly GrpcService[],
-  { socketPath, directoryMode }: ServeGrpcOptions,
+  { socketPath, directoryMode, closeGraceMs }: ServeGrpcOptions,
 ): Promise<GrpcServer> {
   const handlers = new Map(services.flatMap(handlersOf));
   /** The connections, oldest first, with their calls in flight. */
@@ -94,12 +96,29 @@ export async function serveGrpc(
     endpoint: `unix://${socketPath}`,
     async close() {
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      if (closeGraceMs !== undefined) await callsEnded(sessions.keys(), closeGraceMs);
       // Clients keep their connections open; the server closes only when they are destroyed.
       for (const session of sessions.keys()) session.destroy();
       await closed;
       if (boundPath !== socketPath) await unlink(socketPath).catch(() => undefined);
     },
   };
+}
+
+/** Lets no session begin another call, and waits until those that there are have ended. */
+async function callsEnded(sessions: Iterable<Http2Session>, graceMs: number): Promise<void> {
+  const ended = [...sessions].map(async (session) => {
+    if (session.destroyed) return;
+    const closed = once(session, 'close');
+    session.close();
+    await closed;
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, graceMs);
+  });
+  await Promise.race([Promise.all(ended), late]);
+  clearTimeout(timer);
 }
 
 async function removeStaleSocket(socketPath: string): Promise<void> {

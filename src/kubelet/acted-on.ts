@@ -170,6 +170,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'PodAndContainerStatsFromCRI',
   'PodLevelResourceManagers',
   'PodLogsQuerySplitStreams',
+  'PodsAPI',
   'QOSReserved',
   'ReduceDefaultCrashLoopBackOffDecay',
   'ResourceHealthStatus',

@@ -35,6 +35,7 @@ import { createEviction } from './rooms/create-eviction.js';
 import { createImages } from './rooms/create-images.js';
 import { createPlugins } from './rooms/create-plugins.js';
 import { createPodResources } from './rooms/create-pod-resources.js';
+import { createPodsApi } from './rooms/create-pods-api.js';
 import { createProbes } from './rooms/create-probes.js';
 import { createResourceManagers, withResources } from './rooms/create-resource-managers.js';
 import { createRuntimeManager } from './rooms/create-runtime-manager.js';
@@ -192,6 +193,12 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     collectors,
     activePods,
     peek: (uid) => pleg.cache.peek(uid),
+  });
+  const podsApi = createPodsApi(settings, {
+    allSourcesReady,
+    pods: () => pods.list(),
+    podOf: (uid) => pods.byUid(uid),
+    statusOf: (uid) => statuses.get(uid),
   });
   const podResources = createPodResources(settings, {
     activePods: configuredActive,
@@ -358,6 +365,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   });
   statuses.onChange(({ uid, status }) => allocation.statusChanged(uid, status));
   workers.onFinished(() => allocation.finished());
+  if (podsApi !== undefined) {
+    statuses.onChange(({ uid, status, version }) => podsApi.statusChanged(uid, status, version));
+    workers.onFinished((_, pod) => podsApi.finished(pod));
+  }
   const handlers = links.handlers.connect(
     new PodHandlers({
       clock,
@@ -443,6 +454,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
           await managers.oomWatcher?.(tasks);
         });
         await podResources?.start();
+        await podsApi?.start();
         await users?.start();
         await actuated.start();
         await allocated.start();
@@ -475,6 +487,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
         resources.stop(),
         dra?.manager.stop(),
         podResources?.stop(),
+        podsApi?.stop(),
       ]);
       queue.stop();
     },

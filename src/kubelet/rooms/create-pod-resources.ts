@@ -1,7 +1,5 @@
 /** Builds the server of the pod resources API, by which monitoring learns who was given which parts of the machine. */
 import { join } from 'node:path/posix';
-import { errorText } from '../../async/index.js';
-import { type GrpcServer, serveGrpc } from '../../grpc/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import { claimsOfContainer, type DraManager, devicesOfClaim } from '../../resources/dra/index.js';
 import {
@@ -12,6 +10,7 @@ import {
 } from '../../resources/pod-resources/index.js';
 import type { KubeletSettings } from '../settings.js';
 import type { ResourceManagers } from './create-resource-managers.js';
+import { type ServedSocket, servedSocket } from './served-socket.js';
 
 /** What a manager of devices tells: which each container has, and which there are. */
 export interface DeviceProvider {
@@ -31,19 +30,10 @@ export interface PodResourcesPorts {
   readonly devices?: DeviceProvider | undefined;
 }
 
-export interface ServedSocket {
-  /** Never rejects: a node runs without its monitoring, and says so. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 type PodResourcesSettings = Pick<
   KubeletSettings,
   'clock' | 'timeline' | 'registry' | 'gates' | 'rootDir' | 'isOwnMachine' | 'podDirectories'
 >;
-
-/** The longest path that a socket can have. */
-const longestPathBytes = 107;
 
 /** Undefined where a socket would be on another machine. */
 export function createPodResources(
@@ -70,24 +60,12 @@ export function createPodResources(
     },
     freeDevices: () => devices?.free(),
   });
-  const socketPath = join(rootDir, 'pod-resources', 'kubelet.sock');
-  let server: GrpcServer | undefined;
-  return {
-    async start() {
-      try {
-        if (Buffer.byteLength(socketPath) > longestPathBytes) {
-          throw new Error(`a socket's path has at most ${longestPathBytes} bytes`);
-        }
-        server = await serveGrpc(services, { socketPath, directoryMode: 0o750 });
-      } catch (error) {
-        const message = `The pod resources API cannot be served at ${socketPath}: ${errorText(error)}`;
-        timeline.record({ kind: 'problem', what: 'node.socket', level: 'warn', message, error });
-      }
-    },
-    async stop() {
-      await server?.close();
-    },
-  };
+  return servedSocket({
+    timeline,
+    name: 'The pod resources API',
+    socketPath: join(rootDir, 'pod-resources', 'kubelet.sock'),
+    services,
+  });
 }
 
 /** Each claim of the container once, with all its devices. */

@@ -2,7 +2,7 @@
 
 import { type Clock, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
 import { isStaticPod, type Pod } from '../../kube/index.js';
-import { podRef, type Timeline } from '../../timeline/index.js';
+import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
 import { createPodMetrics, type PodMetrics } from '../metrics.js';
 import { acceptUpdate, nothingRuns, type UpdateEffect } from './accept-update.js';
 import { afterStep, begin, isEnding, type PodState, retire, workStateOf } from './pod-state.js';
@@ -33,6 +33,9 @@ export interface PodWorkersOptions {
   readonly allocated?: (pod: Pod) => Pod;
 }
 
+/** Told of a pod of which nothing is left on the node. */
+export type FinishListener = (uid: string, pod: PodRef) => void;
+
 export class PodWorkers {
   readonly #options: Required<PodWorkersOptions>;
   readonly #workers = new Map<string, Worker>();
@@ -41,7 +44,7 @@ export class PodWorkers {
   readonly #tasks: TaskGroup;
   readonly #recorder: WorkerRecorder;
   readonly #stepDeps: StepDeps;
-  readonly #finishListeners = new Set<(uid: string) => void>();
+  readonly #finishListeners = new Set<FinishListener>();
   #syncedOnce = false;
 
   constructor(options: PodWorkersOptions) {
@@ -68,7 +71,7 @@ export class PodWorkers {
   }
 
   /** Calls back with each pod whose worker has nothing more to do; returns how to stop that. */
-  onFinished(listener: (uid: string) => void): () => void {
+  onFinished(listener: FinishListener): () => void {
     this.#finishListeners.add(listener);
     return () => void this.#finishListeners.delete(listener);
   }
@@ -320,7 +323,8 @@ export class PodWorkers {
   #finish(worker: Worker, work: PodWork, message: string, because: string): void {
     this.#close(worker);
     this.#recorder.finished(work, message, because);
-    for (const listener of this.#finishListeners) listener(worker.uid);
+    const ref = refOf(work.kind === 'pod' ? work.pod : work.runtimePod);
+    for (const listener of this.#finishListeners) listener(worker.uid, ref);
   }
 
   /** Has the last work done again in the pod's new state, unless something newer waits. */
