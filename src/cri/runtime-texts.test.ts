@@ -6,6 +6,7 @@ it.each([
   ['RegistryUnavailable: dial tcp: connection refused', 'RegistryUnavailable'],
   ['SignatureValidationFailed: rejected by policy', 'SignatureValidationFailed'],
   ['ImageVolumeMountFailed: no such image', 'ImageVolumeMountFailed'],
+  ['failed to mount image volume: ImageVolumeMountFailed: no such directory', 'ImageVolumeMountFailed'],
   ['failed to pull: RegistryUnavailable', undefined],
   ['', undefined],
 ])('the mark of "%s" is %s', (text, mark) => {

@@ -12,9 +12,13 @@ export const failureMarks = [
 ] as const;
 export type FailureMark = (typeof failureMarks)[number];
 
+/** What containerd 2 puts before the mark of an image volume. */
+const beforeImageVolumeMark = 'failed to mount image volume: ';
+
 /** Undefined for a failure without a mark. */
 export function failureMark(text: string): FailureMark | undefined {
-  return failureMarks.find((mark) => text.startsWith(mark));
+  const marked = text.startsWith(beforeImageVolumeMark) ? text.slice(beforeImageVolumeMark.length) : text;
+  return failureMarks.find((mark) => marked.startsWith(mark));
 }
 
 /** Whether the runtime does not have the call. CRI-O said `not implemented yet` with the code Unknown. */
