@@ -3,6 +3,20 @@ import { defineConfig } from 'vitest/config';
 /** Tests of real servers wait more than they work, and each file has servers of its own. */
 const waiting = { maxWorkers: 3 };
 
+/** The tests on a containerd, whichever release it is. */
+const onContainerd = {
+  include: [
+    'test/env/**/*.test.ts',
+    'test/containerd/**/*.test.ts',
+    'test/contract/**/*.containerd.test.ts',
+    'test/run/**/*.test.ts',
+    'test/local/**/*.test.ts',
+  ],
+  testTimeout: 120_000,
+  hookTimeout: 300_000,
+  ...waiting,
+};
+
 export default defineConfig({
   test: {
     projects: [
@@ -31,17 +45,19 @@ export default defineConfig({
         test: {
           name: 'containerd',
           globalSetup: 'test/env/install-containerd.ts',
-          include: [
-            'test/env/**/*.test.ts',
-            'test/containerd/**/*.test.ts',
-            'test/contract/**/*.containerd.test.ts',
-            'test/run/**/*.test.ts',
-            'test/local/**/*.test.ts',
-          ],
-          testTimeout: 120_000,
-          hookTimeout: 300_000,
-          ...waiting,
+          ...onContainerd,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'containerd2',
+          globalSetup: 'test/env/install-newer-containerd.ts',
+          setupFiles: 'test/env/newer-containerd.setup.ts',
+          env: { NODELET_TEST_CONTAINERD: 'newer' },
+          ...onContainerd,
+          include: [...onContainerd.include, 'test/newer-runtime/**/*.test.ts'],
+          sequence: { groupOrder: 4 },
         },
       },
       {

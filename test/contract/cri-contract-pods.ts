@@ -20,6 +20,8 @@ export interface CriContractSubject {
   readonly image: string;
   /** Neither on the node nor to be had. */
   readonly missingImage: string;
+  /** The runtime's words for an image that it cannot find. Default: `failed to resolve reference`. */
+  readonly notResolved?: string;
   /** A real directory for container logs. */
   readonly logRoot: string;
   /** Whether sandboxes get an address of their own. */

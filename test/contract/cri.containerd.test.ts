@@ -13,6 +13,7 @@ describeCriContract('containerd', async () => {
     runtime,
     image: testImages.busybox,
     missingImage: '127.0.0.1:9/nosuchimage:1',
+    notResolved: containerd.release === 'newer' ? 'failed to resolve image' : 'failed to resolve reference',
     logRoot: logs.path,
     podNetwork: true,
     containerEvents: await hasEvents(runtime),

@@ -13,6 +13,7 @@ import {
   runCommand,
   systemEnvironment,
 } from './command.js';
+import { type ContainerdRelease, chosenRelease, containerdEnvironment } from './containerd-programs.js';
 import { dropOwnDirIfEmpty } from './directories.js';
 import { callGrpc, GrpcCallError } from './grpc-call.js';
 import { archiveImages, buildTestImages, testImages } from './images.js';
@@ -27,6 +28,8 @@ import { endWorkload, removeContainerd, sweepLeftovers } from './teardown.js';
 import type { CleanupStack } from './tempdir.js';
 
 export interface ContainerdOptions {
+  /** Default: what `NODELET_TEST_CONTAINERD` says, else the machine's packaged one. */
+  readonly release?: ContainerdRelease;
   /** Give pods a network. Default: yes; without, the runtime reports its network as not ready. */
   readonly cni?: boolean;
   /** Images to have at the start. Default: all of `testImages`. The sandbox image is always there. */
@@ -54,11 +57,13 @@ const unimplemented = 12;
 /** Returns when the runtime answers CRI calls and knows its images. */
 export async function startContainerd(options: ContainerdOptions = {}): Promise<TestContainerd> {
   await ensurePackages(packagesFor('base', 'unit', 'containerd'));
+  const release = options.release ?? chosenRelease();
+  const environment = await containerdEnvironment(release);
   await sweepLeftovers();
   const built = await buildTestImages();
   const layout = createLayout();
   const subnet = await reserveSubnet(layout);
-  const containerd = new TestContainerd(layout, subnet);
+  const containerd = new TestContainerd(layout, subnet, release, environment);
   options.cleanups?.defer(`containerd ${layout.id}`, () => containerd.stop());
   try {
     const config = containerdConfig(layout, {
@@ -67,7 +72,8 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
       // Where the tests run, no process may become less likely to be killed than the one that started it.
       restrictOomScore: true,
     });
-    writeFileSync(layout.config, formatToml(mergeToml(config, options.config ?? {})));
+    const settings = mergeToml(config, release === 'newer' ? newerSettings(layout) : {});
+    writeFileSync(layout.config, formatToml(mergeToml(settings, options.config ?? {})));
     containerd.setNetworkReady(options.cni ?? true);
     await containerd.start();
     const images = options.images ?? Object.values(built);
@@ -77,6 +83,13 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
     await containerd.stop();
     throw error;
   }
+}
+
+/** Devices are described in a directory of the test's, never in those of the machine. */
+function newerSettings(layout: ContainerdLayout): TomlTable {
+  return {
+    plugins: { 'io.containerd.grpc.v1.cri': { enable_cdi: true, cdi_spec_dirs: [layout.cdiSpecDir] } },
+  };
 }
 
 export class TestContainerd {
@@ -90,6 +103,9 @@ export class TestContainerd {
     readonly layout: ContainerdLayout,
     /** Where pods get their addresses from. */
     readonly subnet: string,
+    readonly release: ContainerdRelease,
+    /** Where the programs of the release are found. */
+    readonly environment: Readonly<Record<string, string>>,
   ) {
     this.endpoint = `unix://${layout.socket}`;
   }
@@ -119,7 +135,7 @@ export class TestContainerd {
     // It must not outlive this process, whatever ends it, and not get the terminal's signals before us.
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'containerd', '--config', this.layout.config], {
       stdio: ['ignore', log, log],
-      env: systemEnvironment(),
+      env: systemEnvironment(this.environment),
       detached: true,
     });
     closeSync(log);
@@ -159,11 +175,10 @@ export class TestContainerd {
 
   /** containerd's own client, in the CRI namespace. */
   ctr(args: readonly string[], options?: CommandOptions): Promise<CommandResult> {
-    return runCommand(
-      'ctr',
-      ['--address', this.layout.socket, '--namespace', this.namespace, ...args],
-      options,
-    );
+    return runCommand('ctr', ['--address', this.layout.socket, '--namespace', this.namespace, ...args], {
+      ...options,
+      env: { ...this.environment, ...options?.env },
+    });
   }
 
   /** Runs a container that is in no pod, in the background. */

@@ -17,6 +17,12 @@ export {
   startContainerd,
   TestContainerd,
 } from './containerd.js';
+export {
+  type ContainerdRelease,
+  chosenRelease,
+  containerdEnvironment,
+  newerContainerdVersion,
+} from './containerd-programs.js';
 export { ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.js';
 export { CuttableLine, type LineTrouble, openLine } from './cuttable-line.js';
 export { startDbusDaemon, type TestDbusDaemon } from './dbus.js';

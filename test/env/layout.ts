@@ -21,6 +21,8 @@ export interface ContainerdLayout {
   readonly cniDataDir: string;
   /** `<host>/hosts.toml` for each registry that is not reached by https under its own name. */
   readonly registryHostsDir: string;
+  /** Where a runtime with CDI looks for descriptions of devices. */
+  readonly cdiSpecDir: string;
   readonly fifoDir: string;
   /** The pod subnet this instance took. */
   readonly subnetFile: string;
@@ -52,6 +54,7 @@ export function layoutOf(dir: string): ContainerdLayout | undefined {
     cniConfDir: join(dir, 'cni', 'conf'),
     cniDataDir: join(dir, 'cni', 'data'),
     registryHostsDir: join(dir, 'registries'),
+    cdiSpecDir: join(dir, 'cdi'),
     fifoDir: join(dir, 'fifo'),
     subnetFile: join(dir, 'subnet'),
     networkName: `nodelet-${id}`,
@@ -68,7 +71,8 @@ export function createLayout(): ContainerdLayout {
     throw new Error('unreachable: the directory was named to be a containerd');
   }
   mkdirSync(layout.dir, { mode: 0o711 });
-  for (const dir of [layout.cniConfDir, layout.cniDataDir, layout.registryHostsDir, layout.fifoDir]) {
+  const { cniConfDir, cniDataDir, registryHostsDir, cdiSpecDir, fifoDir } = layout;
+  for (const dir of [cniConfDir, cniDataDir, registryHostsDir, cdiSpecDir, fifoDir]) {
     mkdirSync(dir, { recursive: true });
   }
   return layout;

@@ -8,6 +8,7 @@ import { withLock } from './lock.js';
 import { removeTree } from './mounts.js';
 import { removeCniResults, removeNetwork, removeSharedNetwork } from './network.js';
 import { hasArgument, killProcesses, listProcesses, type ProcessInfo, withDescendants } from './processes.js';
+import { shimSocketOf } from './shim-socket.js';
 import { ifThere } from './vanishing.js';
 
 /** Where shims listen; the place is fixed in containerd, the names are not guessable. */
@@ -28,8 +29,7 @@ function listTasks(layout: ContainerdLayout): Task[] {
   return listDirectory(bundles).flatMap((namespace) =>
     listDirectory(join(bundles, namespace)).map((id) => {
       const bundle = join(bundles, namespace, id);
-      const address = readText(join(bundle, 'address'))?.replace(/^unix:\/\//, '');
-      return { namespace, id, cgroup: cgroupOfBundle(bundle), shimSocket: address };
+      return { namespace, id, cgroup: cgroupOfBundle(bundle), shimSocket: shimSocketOf(bundle) };
     }),
   );
 }

@@ -6,6 +6,7 @@ import { runCommand } from './command.js';
 import type { ContainerdLayout } from './layout.js';
 import { listMounts } from './mounts.js';
 import { isRunning, listProcesses, type ProcessInfo } from './processes.js';
+import { shimSocketOf } from './shim-socket.js';
 import { errorCode, ifThere } from './vanishing.js';
 
 /** What must be noted while the containerd runs, as its names are not in its layout. */
@@ -31,10 +32,7 @@ function networkNamespaceAt(path: string): string {
 }
 
 export function noteTraces(layout: ContainerdLayout, processIds: readonly number[]): Traces {
-  const addresses = filesBelow(
-    join(layout.state, 'io.containerd.runtime.v2.task'),
-    /^[^/]+\/[^/]+\/address$/,
-  );
+  const bundles = filesBelow(join(layout.state, 'io.containerd.runtime.v2.task'), /^[^/]+\/[^/]+$/);
   const networkNamespaces = filesBelow(join(layout.state, 'io.containerd.grpc.v1.cri', 'netns'), /./).map(
     networkNamespaceAt,
   );
@@ -43,7 +41,7 @@ export function noteTraces(layout: ContainerdLayout, processIds: readonly number
     inhabitants: listProcesses().filter(({ pid }) =>
       networkNamespaces.some((namespace) => namespace === networkNamespaceOf(pid)),
     ),
-    shimSockets: addresses.map((path) => readFileSync(path, 'utf8').replace('unix://', '')),
+    shimSockets: bundles.map(shimSocketOf).filter((path) => path !== undefined),
     processIds,
   };
 }
