@@ -1,53 +1,24 @@
 /** Pods with devices of Kubernetes' sample device plugin, on a real containerd: the agent and the plugin die and come back. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { controlPlaneProgram } from '../env/control-plane-binaries.js';
+import { SampleDevicePlugin, sampleResource } from '../env/sample-device-plugin.js';
 import { busybox, eventually, forever, manifest, TestNode } from './agent.js';
 
-/** The plugin knows no other. */
-const directory = '/var/lib/kubelet/device-plugins';
-const resource = 'example.com/resource';
-const checkpoint = join(directory, 'kubelet_internal_checkpoint');
-
 let node: TestNode;
-let program: string;
-let plugin: ChildProcess | undefined;
+let plugin: SampleDevicePlugin;
 
-async function startPlugin(): Promise<void> {
-  plugin = spawn(program, [], { stdio: 'ignore' });
-  await once(plugin, 'spawn');
-}
-
-async function stopPlugin(signal: NodeJS.Signals): Promise<void> {
-  if (plugin === undefined) return;
-  const ended = once(plugin, 'exit');
-  plugin.kill(signal);
-  await ended;
-  plugin = undefined;
-}
-
-/** A plugin that finds no socket ends itself. */
 async function startAgent(): Promise<void> {
-  rmSync(join(directory, 'kubelet.sock'), { force: true });
-  await node.start(`--device-plugin-dir=${directory}`, '--device-plugin-wait=90s');
-  await eventually('plugins can register', async () => existsSync(join(directory, 'kubelet.sock')));
+  plugin.removeSocket();
+  await node.start('--device-plugin-wait=90s');
+  await eventually('plugins can register', async () => existsSync(plugin.registrationSocket));
 }
 
 async function apply(name: string, count: number): Promise<void> {
-  const resources = { limits: { [resource]: String(count) } };
+  const resources = { limits: { [sampleResource]: String(count) } };
   const containers = [{ name: 'app', image: busybox, command: forever, resources }];
   await node.apply(`${name}.yaml`, manifest(name, { uid: `uid-${name}`, spec: { containers } }));
 }
-
-const untilReported = (): Promise<void> =>
-  eventually('the plugin has reported its devices', async () => {
-    if (!existsSync(checkpoint)) return false;
-    const { Data } = JSON.parse(readFileSync(checkpoint, 'utf8'));
-    return Data.RegisteredDevices[resource]?.length === 2;
-  });
 
 /** The devices that a container sees. */
 async function seen(name: string): Promise<string> {
@@ -57,17 +28,15 @@ async function seen(name: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  program = await controlPlaneProgram('sample-device-plugin');
-  rmSync(checkpoint, { force: true });
   node = await TestNode.create();
+  plugin = await SampleDevicePlugin.find({ directory: join(node.dir, 'devices') });
   await startAgent();
-  await startPlugin();
-  await untilReported();
+  await plugin.start();
+  await eventually('the plugin has reported its devices', async () => plugin.isReported());
 }, 300_000);
 afterAll(async () => {
-  await stopPlugin('SIGTERM');
+  await plugin?.stop('SIGTERM');
   await node?.stop();
-  rmSync(checkpoint, { force: true });
 });
 
 it('a pod gets a device, and what it brings', async () => {
@@ -82,7 +51,7 @@ it('a pod that wants more than there is left is refused', async () => {
   expect(status).toMatchObject({
     reason: 'UnexpectedAdmissionError',
     message: expect.stringContaining(
-      `requested number of devices unavailable for ${resource}. Requested: 2, Available: 1`,
+      `requested number of devices unavailable for ${sampleResource}. Requested: 2, Available: 1`,
     ),
   });
   await node.remove('many.yaml');
@@ -104,11 +73,11 @@ it('after the agent died pods run on, and a new one waits for the plugin', { tim
 it('after the plugin died pods run on, and its successor serves the next one', {
   timeout: 120_000,
 }, async () => {
-  await stopPlugin('SIGKILL');
+  await plugin.stop('SIGKILL');
   await node.remove('one.yaml');
   await node.untilGone('one');
   await apply('three', 1);
-  await startPlugin();
+  await plugin.start();
   await node.untilReady('three', 60_000);
   expect([await seen('two'), await seen('three')]).toEqual(['Dev-2', 'Dev-1']);
 });
