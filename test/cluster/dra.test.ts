@@ -7,16 +7,20 @@ import { GrpcConnection } from '../../src/grpc/index.js';
 import { resources } from '../../src/kube-client/index.js';
 import { PodResourcesLister } from '../../src/resources/pod-resources/index.js';
 import { controlPlaneProgram } from '../env/control-plane-binaries.js';
+import { CleanupStack, startContainerd } from '../env/index.js';
 import { busybox, type Cluster, eventually, forever, podManifest, startCluster } from './cluster.js';
 
 const driverName = 'test-driver.cdi.k8s.io';
 let cluster: Cluster;
 let cdiDir: string;
+const cleanups = new CleanupStack();
 let stopDriver: ((signal?: 'SIGTERM' | 'SIGKILL') => Promise<void>) | undefined;
 
 beforeAll(async () => {
-  cluster = await startCluster({ node: { config: { nodeStatusUpdateFrequency: '2s' } } });
-  cdiDir = path.join(cluster.node.rootDir, '../cdi');
+  // Only the newer runtime adds the devices of claims to containers.
+  const containerd = await startContainerd({ cleanups, release: 'newer' });
+  cluster = await startCluster({ node: { containerd, config: { nodeStatusUpdateFrequency: '2s' } } });
+  cdiDir = containerd.layout.cdiSpecDir;
   await startDriver();
   await cluster.apply({
     apiVersion: 'resource.k8s.io/v1',
@@ -28,6 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stopDriver?.();
   await cluster?.stop();
+  await cleanups.run();
 });
 
 async function startDriver(): Promise<void> {
@@ -89,6 +94,11 @@ describe('the test driver of Kubernetes', () => {
     expect(claim?.claimResources[0]?.cdiDevices[0]?.name).toMatch(
       new RegExp(`^${driverName}/test=claim-.*-req$`),
     );
+    // What the driver describes of the device, seen by the container.
+    const variables = Object.entries(await cluster.environment('solo'));
+    expect(variables.filter(([name]) => name.startsWith('claim_'))).toEqual([
+      [expect.stringMatching(/^claim_solo_gpu_.*_req$/), 'true'],
+    ]);
 
     await cluster.kubectl('delete', 'pod', 'solo');
     await eventually('nothing is prepared', async () => prepared().length === 0);
