@@ -38,4 +38,4 @@ export {
 export { type FailureMark, failureMark, isNameReserved } from './runtime-texts.js';
 export { type NewSandbox, type SandboxVerdict, sandboxVerdict } from './sandbox-verdict.js';
 export { type CriServer, type ServeCriOptions, serveCri } from './server.js';
-export { type CallRulesOptions, withCallRules } from './with-call-rules.js';
+export { type CallRulesOptions, isForgiven, withCallRules } from './with-call-rules.js';

@@ -41,6 +41,14 @@ export interface CallRulesOptions {
 type AnyRule = CallRule<object, object>;
 type CountedOptions = CallRulesOptions & { readonly metrics: CriMetrics };
 
+/** Responses that stand for an error. */
+const forgiven = new WeakSet<object>();
+
+/** Whether the runtime refused the call, and that counts as success. */
+export function isForgiven(response: object): boolean {
+  return forgiven.has(response);
+}
+
 /**
  * A call fails with DeadlineExceeded at its deadline, and with Canceled when its signal or the signal of the options
  * aborts. A `timeoutMs` of the caller replaces the deadline.
@@ -94,8 +102,10 @@ function ruledUnary(
       const met = asCriError(cause);
       const error = rule.reword?.(met, request) ?? met;
       countCall(metrics, operation, clock.monotonic() - startMs, error);
-      if (rule.forgive?.(error)) return responseType.create();
-      throw error;
+      if (!rule.forgive?.(error)) throw error;
+      const response = responseType.create();
+      forgiven.add(response);
+      return response;
     } finally {
       link?.unlink();
     }

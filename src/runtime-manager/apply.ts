@@ -16,6 +16,7 @@ import { killPod } from './kill/kill-pod.js';
 import { hasStarts, type PodPlan } from './plan/pod-plan.js';
 import { resizePod } from './resize/resize-pod.js';
 import type { ResizeRetries } from './resize/resize-retries.js';
+import type { SandboxUpdates } from './resize/tell-sandbox.js';
 import {
   createSandbox,
   readPodIps,
@@ -37,6 +38,7 @@ export interface SyncPorts extends SandboxPorts {
   readonly reinspect: ((uid: string) => void) | undefined;
   readonly podCgroups: PodCgroupResizing | undefined;
   readonly resizeRetries: ResizeRetries;
+  readonly sandboxUpdates: SandboxUpdates;
   /** Absent: no pod has resources that need it. */
   readonly prepareResources: PrepareResources | undefined;
 }

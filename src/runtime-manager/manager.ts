@@ -33,7 +33,7 @@ import { listPod, listPods, type ObservePorts, podStatus, readPod } from './obse
 import { type RuntimeVersion, readVersion } from './observe/version.js';
 import { planPod } from './plan/plan.js';
 import { planEntry } from './plan/plan-data.js';
-import { hasActions, type PodPlan } from './plan/pod-plan.js';
+import { hasActions, isResizeAlone, type PodPlan } from './plan/pod-plan.js';
 import type { PodReader } from './pleg/index.js';
 import { type ActuatedResources, isResizeInProgress } from './resize/index.js';
 import { LeftCgroups } from './resize/left-cgroups.js';
@@ -140,6 +140,7 @@ export class RuntimeManager {
       podCgroups: options.podCgroups,
       prepareResources: options.prepareResources,
       resizeRetries: new ResizeRetries(),
+      sandboxUpdates: { isIgnored: false },
       runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
       terminationMessage: options.terminationMessage,
       wasOomKilled: options.wasOomKilled,
@@ -243,6 +244,17 @@ export class RuntimeManager {
     if (hasActions(plan)) this.#recordPlan(pod, plan);
     const { onSandboxTurn, onSandboxReady, signal } = options;
     return applyPlan(this.#ports, { pod, status, plan, onSandboxTurn, onSandboxReady, signal });
+  }
+
+  /**
+   * Resizes a pod of which nothing else is to be done; undefined if that is not so. It needs nothing of what a pod must
+   * have before its containers start, so it need not wait for that.
+   */
+  resizeAlone(pod: Pod, status: ObservedPodStatus, signal: AbortSignal): Promise<PodSyncResult> | undefined {
+    const plan = this.plan(pod, status, false);
+    if (!isResizeAlone(plan)) return undefined;
+    this.#recordPlan(pod, plan);
+    return applyPlan(this.#ports, { pod, status, plan, signal });
   }
 
   /**

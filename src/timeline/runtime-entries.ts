@@ -15,7 +15,7 @@ export interface RuntimeEntries {
   'sandbox.stop': { sandboxId: string };
   /** A sandbox was removed, or could not be. */
   'sandbox.remove': { sandboxId: string };
-  /** A sandbox could not be told that a resize of its pod was taken back. */
+  /** A sandbox could not be told of a resize of its pod, or that it was taken back. */
   'sandbox.resize': { sandboxId: string };
 
   /** The state of a container has changed; `reason` and `exitCode` are those of the new state. */

@@ -15,6 +15,13 @@ const memory = (from: string, to: string, wantedMebi: number): ResizeWorld => ({
   },
 });
 
+const unresized = {
+  cpuShares: 1024,
+  quotaMicros: 100_000,
+  periodMicros: 100_000,
+  memoryLimitBytes: 100 * mebi,
+};
+
 describe('the steps of a resize', () => {
   it.each<[rule: string, world: ResizeWorld, expected: string[]]>([
     [
@@ -230,6 +237,41 @@ describe('a resize that fails', () => {
     expect((await sync()).failure).toBe(failure);
     const written = ['pod memoryLimitBytes=200Mi', 'c shares=1024 memory=200Mi'];
     expect(calls).toEqual([...(failure === undefined ? written : []), 'reinspect uid-1']);
+  });
+
+  it('no resize waits for a call that the runtime does not know; it is asked beside the containers', async () => {
+    const grown = memory('100Mi', '200Mi', 200);
+    let answer: CriError | undefined = new CriError('Unimplemented', 'no such method');
+    const world = worldOf({
+      ...grown,
+      cgroup: () => ({ read: () => ({ ...unresized, memoryUsageBytes: mebi }) }),
+      cri: (calls) => ({
+        updatePodSandboxResources: async ({ resources }) => {
+          calls.push(`asked memory=${Number(resources?.memoryLimitInBytes) / mebi}Mi`);
+          if (answer !== undefined) throw answer;
+          return {};
+        },
+      }),
+    });
+    const resized = async (): Promise<readonly string[]> => {
+      for (const [name, told] of Object.entries(grown.told)) world.actuated.setContainer('uid-1', name, told);
+      world.calls.length = 0;
+      expect((await world.sync()).failure).toBeUndefined();
+      return world.calls.slice(0, -1);
+    };
+    const [asked, pod, container] = [
+      'asked memory=200Mi',
+      'pod memoryLimitBytes=200Mi',
+      'c shares=1024 memory=200Mi',
+    ];
+    expect(await resized()).toEqual([asked, pod, container]);
+    const beside = await resized();
+    expect(beside[0]).toBe(pod);
+    expect([...beside].sort()).toEqual([asked, container, pod].sort());
+    // The runtime was replaced by one that knows it: the sandbox is told first again.
+    answer = undefined;
+    expect((await resized())[0]).toBe(pod);
+    expect(await resized()).toEqual([asked, pod, container]);
   });
 
   it('106: a cgroup that refuses: the sandbox is told what it had', async () => {

@@ -5,6 +5,7 @@ import type { SyncPorts, SyncRun } from '../apply.js';
 import type { PodBound, PodBounds, PodCgroupResizing } from '../contracts.js';
 import type { ResizedResource } from './decide-resize.js';
 import { withBound } from './pod-bound-order.js';
+import { tellSandbox } from './tell-sandbox.js';
 
 /** The pod's cgroup during one resize. */
 export class ResizedPodCgroup {
@@ -29,11 +30,12 @@ export class ResizedPodCgroup {
   async move(resource: ResizedResource, bound: PodBound): Promise<void> {
     const { pod } = this.#run;
     const next = withBound(this.#current, this.wanted, bound);
-    await tellSandbox(this.#ports, this.#run, resource, next);
+    const isTold = !this.#ports.sandboxUpdates.isIgnored;
+    if (isTold) await tellSandbox(this.#ports, this.#run, resource, next);
     try {
       await this.#cgroups.write(pod, bound);
     } catch (error) {
-      await this.#takeBack(resource);
+      if (isTold) await this.#takeBack(resource);
       throw new Error(`failed to change the ${resource} of the pod's cgroup: ${errorText(error)}`, {
         cause: error,
       });
@@ -41,38 +43,35 @@ export class ResizedPodCgroup {
     this.#current = next;
   }
 
+  /**
+   * Tells the sandbox what the pod will have, where its runtime did not know the call before: it may have been replaced by
+   * one that does. That is worth no wait, so it is done beside the update of the containers, and never fails.
+   */
+  async tellBeside(resource: ResizedResource, bounds: readonly PodBound[]): Promise<void> {
+    if (bounds.length === 0 || !this.#ports.sandboxUpdates.isIgnored) return;
+    let next = this.#current;
+    for (const bound of bounds) next = withBound(next, this.wanted, bound);
+    await this.#tryToTell(resource, next, `The sandbox could not be told of the ${resource} of its pod`);
+  }
+
   /** The failure of the cgroup is what the user must know, so that of the sandbox is only recorded. */
   async #takeBack(resource: ResizedResource): Promise<void> {
+    const message = `The sandbox could not be told that the ${resource} of its pod stays as it was`;
+    await this.#tryToTell(resource, this.#current, message);
+  }
+
+  async #tryToTell(resource: ResizedResource, bounds: PodBounds, message: string): Promise<void> {
     try {
-      await tellSandbox(this.#ports, this.#run, resource, this.#current);
+      await tellSandbox(this.#ports, this.#run, resource, bounds);
     } catch (error) {
       this.#ports.timeline.record({
         kind: 'problem',
         what: 'sandbox.resize',
-        message: `The sandbox could not be told that the ${resource} of its pod stays as it was`,
+        message,
         pod: podRef(this.#run.pod),
         data: { sandboxId: this.#run.plan.sandboxId },
         error,
       });
     }
-  }
-}
-
-/** Without bounds, the sandbox is told what the pod's containers have together. */
-export async function tellSandbox(
-  { configs, cri }: SyncPorts,
-  { pod, plan, signal }: SyncRun,
-  resource: ResizedResource,
-  bounds?: PodBounds,
-): Promise<void> {
-  const { sandboxId } = plan;
-  const { resources, overhead } = configs.podResources(pod, bounds);
-  try {
-    await cri.updatePodSandboxResources({ podSandboxId: sandboxId, resources, overhead }, { signal });
-  } catch (error) {
-    const what = `failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected`;
-    // "sanboxID" is how the reference kubelet spells it, and log filters match its text.
-    const message = `${what}: updatePodSandboxResources failed for sanboxID "${sandboxId}": ${errorText(error)}`;
-    throw new Error(message, { cause: error });
   }
 }

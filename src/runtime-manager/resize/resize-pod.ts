@@ -9,7 +9,8 @@ import type { ActuatedResources } from './actuated-resources.js';
 import { type ResizedResource, resizedResources } from './decide-resize.js';
 import { isContainerDecrease, isPodDecrease, memoryProblem } from './memory-safety.js';
 import { boundMoves } from './pod-bound-order.js';
-import { ResizedPodCgroup, tellSandbox } from './resize-pod-cgroup.js';
+import { ResizedPodCgroup } from './resize-pod-cgroup.js';
+import { tellSandbox } from './tell-sandbox.js';
 import { updateContainer } from './update-container.js';
 
 /** A failure ends the resize; completed steps stay, and a later sync goes on after the back-off. */
@@ -133,8 +134,11 @@ async function resizeResource(
   if (cgroup === undefined) await withoutPodCgroup(ports, run, updates, resource, actuated);
   else {
     const { before, after } = boundMoves(resource, cgroup.current, cgroup.wanted);
+    const isIgnored = ports.sandboxUpdates.isIgnored;
     for (const bound of before) await cgroup.move(resource, bound);
-    const record = await updateContainers(ports, run, updates, resource, actuated, after.length > 0);
+    const updating = updateContainers(ports, run, updates, resource, actuated, after.length > 0);
+    const telling = isIgnored ? cgroup.tellBeside(resource, [...before, ...after]) : undefined;
+    const record = await updating.finally(() => telling);
     for (const bound of after) await cgroup.move(resource, bound);
     record();
   }
