@@ -1,5 +1,6 @@
 /** Pods that ask for other resources while they run: what is given, what waits, and what a restart makes of it. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { sleep } from '../../src/async/index.js';
 import { SimulatedMachine } from '../../src/host/index.js';
 import type { Container, Node as NodeObject, Pod, PodCondition } from '../../src/kube/index.js';
 import { parseResourceCheckpoint } from '../../src/kube/index.js';
@@ -88,6 +89,33 @@ describe('a resize', () => {
     expect(methods.slice(0, methods.indexOf('updateContainerResources'))).toEqual([
       'updatePodSandboxResources',
     ]);
+  });
+
+  it('that the runtime takes its time for is shown to be under way', async () => {
+    let isSlow = false;
+    const node = await startNode({
+      kubelet: kubeletOf(),
+      through: (machine) => ({
+        ...machine,
+        updateContainerResources: async (request, options) => {
+          if (isSlow) await sleep(machine.time, 10 * second);
+          return machine.updateContainerResources(request, options);
+        },
+      }),
+    });
+    node.put(asking('a', '1'));
+    await node.untilReady('a');
+    isSlow = true;
+    node.put(asking('a', '1500m', { generation: 2 }));
+    await node.advance(5 * second);
+    expect(condition(node, 'a', 'PodResizeInProgress')).toMatchObject({
+      status: 'True',
+      observedGeneration: 2,
+    });
+    expect(node.reasons('a')).not.toContain('ResizeCompleted');
+    await node.until('it is completed', () => node.reasons('a').includes('ResizeCompleted'));
+    await node.advance(second);
+    expect(condition(node, 'a', 'PodResizeInProgress')).toBeUndefined();
   });
 
   it('without room waits, tells why once, and is accepted when the other pod goes', async () => {

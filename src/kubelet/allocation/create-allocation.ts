@@ -61,10 +61,12 @@ export function syncAllocation({
   readonly runtime: Pick<RuntimeManager, 'isResizeInProgress'>;
 }) {
   return {
-    syncBegins(pod: Pod, observed: ObservedPodStatus): void {
+    syncBegins(pod: Pod, observed: ObservedPodStatus): boolean {
       // The pod was given something else since this sync was asked for: the next one tells.
-      if (allocated.differs(pod)) return;
-      states.syncBegins(pod, runtime.isResizeInProgress(pod, observed));
+      if (allocated.differs(pod)) return false;
+      const isInProgress = runtime.isResizeInProgress(pod, observed);
+      states.syncBegins(pod, isInProgress);
+      return isInProgress && allocated.isRecorded(pod.metadata.uid);
     },
     resizeFailed: (pod: Pod, message: string): void => states.failed(pod, message),
     recorded: (uid: string): Promise<void> => allocated.recorded(uid),

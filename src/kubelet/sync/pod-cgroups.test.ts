@@ -128,6 +128,7 @@ describe('the cgroup of a pod that is synced', () => {
         done.push('sync');
         return { steps: [], plan: {} as never, sandboxCreated: false, podIps: [], resyncAtOnce: false };
       },
+      resizeAlone: () => undefined,
       killPod: async () => {
         done.push('kill');
         return { steps };

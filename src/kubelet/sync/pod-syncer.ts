@@ -48,16 +48,18 @@ import type { KubeletMetrics } from '../metrics.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from '../ports.js';
 
 const volumesGonePollMs = 100;
+/** A resize that takes longer is shown to be under way. */
+const slowResizeMs = 100;
 /** From its first step to its volumes a pod takes less than this where nothing is slow but the number of pods. */
 const preparationPatienceMs = 3_000;
 
 /** What the syncer needs of the runtime manager. */
-export type SyncerRuntime = Pick<RuntimeManager, 'syncPod' | 'killPod' | 'podStatus'>;
+export type SyncerRuntime = Pick<RuntimeManager, 'syncPod' | 'resizeAlone' | 'killPod' | 'podStatus'>;
 
 /** What pods are given, as far as a sync has to do with it. */
 export interface PodAllocation {
-  /** Tells how far the resize of a pod has come. */
-  syncBegins(pod: Pod, observed: ObservedPodStatus): void;
+  /** Tells how far the resize of a pod has come. True if the runtime is to be told of it now. */
+  syncBegins(pod: Pod, observed: ObservedPodStatus): boolean;
   /** What the pod was given could not be made real. */
   resizeFailed(pod: Pod, message: string): void;
   /** Resolves once a restart would find what the pod was given. */
@@ -121,7 +123,11 @@ export class KubeletPodSyncer implements PodSyncer {
     const { statuses, networkError } = this.#options;
     const uid = pod.metadata.uid;
     if (type === 'create') this.#measureSinceSeen(pod, 'workerStart');
-    this.#options.allocation?.syncBegins(pod, observed);
+    const isResized = this.#options.allocation?.syncBegins(pod, observed) === true;
+    if (isResized && type !== 'create') {
+      const outcome = await this.#resizeAlone(request);
+      if (outcome !== undefined) return outcome;
+    }
 
     const status = this.#options.generateStatus(pod, observed, false);
     if (status.reason === deadlineExceededReason && statuses.get(uid)?.reason !== deadlineExceededReason) {
@@ -145,6 +151,30 @@ export class KubeletPodSyncer implements PodSyncer {
     }
     if (observed.sandboxes.length > 0) return this.#bringUp(request, status);
     return this.#preparations.run((turn) => this.#bringUp(request, status, turn), { signal });
+  }
+
+  /**
+   * Whoever resizes a pod waits for that alone, so it comes before all else; the sync after it tells what became of it. Undefined
+   * where there is more to do, or the resize failed: then the whole pod is synced.
+   */
+  async #resizeAlone({ pod, status: observed, signal }: SyncRequest): Promise<SyncOutcome | undefined> {
+    const { clock, runtime, statuses, generateStatus, reasons, requestPodRelist } = this.#options;
+    const { uid } = pod.metadata;
+    if (hasTrueCondition(statuses.get(uid)?.conditions, 'AllContainersRestarting')) return undefined;
+    const resizing = runtime.resizeAlone(pod, observed, signal);
+    if (resizing === undefined) return undefined;
+    const tellsProgress = clock.setTimer(slowResizeMs, () =>
+      statuses.set(pod, generateStatus(pod, observed, false)),
+    );
+    try {
+      const result = await resizing;
+      if (signal.aborted) return { kind: 'cancelled' };
+      if (syncError(result) !== undefined) return undefined;
+      reasons.update(uid, result.steps);
+      return { kind: 'done', terminal: false, after: () => requestPodRelist(uid) };
+    } finally {
+      tellsProgress.cancel();
+    }
   }
 
   /** Makes what the pod needs on the machine, and has its containers run. */

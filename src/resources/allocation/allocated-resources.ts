@@ -152,6 +152,11 @@ export class AllocatedResources {
     for (const uid of this.#entries.keys()) if (!isKept(uid)) this.remove(uid);
   }
 
+  /** Whether a restart would find what the pod was given. */
+  isRecorded(uid: string): boolean {
+    return !this.#unwritten.has(uid);
+  }
+
   /** Resolves once what the pod was given is on disk; fails if it cannot be written. */
   async recorded(uid: string): Promise<void> {
     if (!this.#unwritten.has(uid)) return;

@@ -85,7 +85,7 @@ export interface PodPlan {
   /** Ids of regular containers that have stopped and whose pinned resources are released. */
   readonly stoppedContainers: readonly string[];
   /** Absent when no running container is resized. */
-  readonly resize?: PlannedResize;
+  readonly resize?: PlannedResize | undefined;
 }
 
 /** Whether the plan has actions or waits. */
@@ -98,6 +98,11 @@ export function hasActions(plan: PodPlan): boolean {
     plan.resize !== undefined ||
     hasStarts(plan)
   );
+}
+
+/** Whether running containers are resized, and nothing else is done to the pod. */
+export function isResizeAlone(plan: PodPlan): boolean {
+  return plan.resize !== undefined && !hasActions({ ...plan, resize: undefined });
 }
 
 /** Whether a container starts now or waits for its back-off. */

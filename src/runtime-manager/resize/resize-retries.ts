@@ -27,7 +27,8 @@ export class ResizeRetries {
 
   /** Whether the last resize to these resources failed, so that the pod's cgroup may have others. */
   hasFailed(pod: Pod): boolean {
-    return this.#failures.get(pod.metadata.uid)?.wanted === wantedBy(pod);
+    const failure = this.#failures.get(pod.metadata.uid);
+    return failure !== undefined && failure.wanted === wantedBy(pod);
   }
 
   /** An earlier agent has left the pod's cgroup with other resources: it is tried at once. */
