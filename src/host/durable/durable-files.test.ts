@@ -270,6 +270,51 @@ describe('the newest content', () => {
     }
   });
 
+  /** The disk has refused to sync `new.`, of which somebody was told. */
+  async function afterRefusedSync() {
+    const made = world();
+    const { host, store } = made;
+    await store.write(path, 'old.');
+    const disk = { isFull: true };
+    refuse(host, 'ENOSPC', ({ operation }) => disk.isFull && operation === 'syncFile');
+    await expect(store.write(path, 'new.', { onWritten: () => {} })).rejects.toThrow('ENOSPC');
+    return { ...made, disk };
+  }
+
+  it('stays until newer content is whole, if the disk refused to sync it', async () => {
+    let deaths = 0;
+    for (let isDone = false; !isDone && deaths < 20; deaths++) {
+      const { host, store, disk } = await afterRefusedSync();
+      disk.isFull = false;
+      const at = (host.calls.at(-1)?.number ?? 0) + deaths + 1;
+      host.inject({ at, when: 'before', effect: { kind: 'die' } });
+      let isLasting = false;
+      isDone = await store.write(path, 'newest.', { onWritten: () => (isLasting = true) }).then(
+        () => true,
+        () => false,
+      );
+      const next = world(simulatedHost({ machine: host.machine }));
+      const found = await next.store.readNewest(path, whole);
+      const expected = isLasting ? ['newest.'] : ['new.', 'newest.'];
+      expect(expected).toContain(found.kind === 'found' ? found.value : found.kind);
+      await next.store.write(path, 'last.', { onWritten: () => {} });
+      expect(await next.content()).toBe('last.');
+      expect(await next.store.names('/var/agent')).toEqual(['state']);
+    }
+    expect(deaths).toBeGreaterThan(4);
+    expect(deaths).toBeLessThan(20);
+  });
+
+  it('stays if the disk refuses newer content', async () => {
+    const { host, store } = await afterRefusedSync();
+    let isTold = false;
+    const write = store.write(path, 'newest.', { onWritten: () => (isTold = true) });
+    await expect(write).rejects.toThrow('ENOSPC');
+    expect(isTold).toBe(false);
+    const next = world(simulatedHost({ machine: host.machine }));
+    expect(await next.store.readNewest(path, whole)).toEqual({ kind: 'found', value: 'new.' });
+  });
+
   it.each([
     { left: 'older than the file', modifiedMs: 1, expected: 'file.' },
     { left: 'as old as the file', modifiedMs: 2, expected: 'left.' },

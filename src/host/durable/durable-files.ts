@@ -8,7 +8,13 @@ import { isHostError, isMissing, isShortage, toHostError } from '../errors.js';
 import { HostError, type HostFiles } from '../host.js';
 import { namesIn } from '../names-in.js';
 import { readWholeFile } from './read-whole-file.js';
-import { type ReplaceFileOptions, removeEntry, replaceFile, temporarySuffix } from './replace-file.js';
+import {
+  type ReplaceFileOptions,
+  removeEntry,
+  replacedPath,
+  replaceFile,
+  temporarySuffix,
+} from './replace-file.js';
 import { isSetAside, setAside } from './set-aside.js';
 
 /** A file that could not be used. */
@@ -144,10 +150,9 @@ export class DurableFiles {
     for (const name of await namesIn({ files }, directory)) {
       if (isSetAside(name)) continue;
       const path = join(directory, name);
-      const whole = path.slice(0, -temporarySuffix.length);
       if (!name.endsWith(temporarySuffix)) names.push(name);
       // A failure does not concern the reader: the next replacement removes it, too.
-      else if (!this.#running.has(whole)) await removeEntry(files, path).catch(() => undefined);
+      else if (!this.#running.has(replacedPath(path))) await removeEntry(files, path).catch(() => undefined);
     }
     return names;
   }

@@ -17,6 +17,14 @@ export interface ReplaceFileOptions {
 
 /** Suffix of a replacement until it is complete. A crash may leave one; the file's next replacement removes it. */
 export const temporarySuffix = '.tmp';
+/** Of a replacement beside one that outlasts the process and could not be finished. */
+const nextSuffix = `.next${temporarySuffix}`;
+
+/** The path of the file that a temporary file is to replace. */
+export function replacedPath(temporary: string): string {
+  const suffix = temporary.endsWith(nextSuffix) ? nextSuffix : temporarySuffix;
+  return temporary.slice(0, -suffix.length);
+}
 
 /** Replacements of one file must not overlap; see `DurableFiles`. */
 export async function replaceFile(
@@ -27,24 +35,61 @@ export async function replaceFile(
 ): Promise<void> {
   const directory = dirname(path);
   const temporary = `${path}${temporarySuffix}`;
-  let isCounted = false;
-  const written = (): void => {
-    isCounted = onWritten !== undefined;
-    onWritten?.();
-  };
   try {
-    await writeNew(files, temporary, data, mode, written).catch(async (error: unknown) => {
+    const write = (): Promise<void> =>
+      onWritten === undefined
+        ? writeNew(files, temporary, data, mode)
+        : writeBeside(files, path, data, mode, onWritten);
+    await write().catch(async (error: unknown) => {
       if (!isMissing(error)) throw error;
       await makeDirectories(files, directory, directoryMode);
-      await writeNew(files, temporary, data, mode, written);
+      await write();
     });
     await files.rename(temporary, path);
   } catch (error) {
     // On a full disk the partial file would waste space.
-    if (!isCounted) await files.unlink(temporary).catch(() => undefined);
+    if (onWritten === undefined) await files.unlink(temporary).catch(() => undefined);
     throw error;
   }
   await files.syncDirectory(directory);
+}
+
+/**
+ * Leaves the new content in the temporary file. What is there already may be content of which somebody was told, and the
+ * disk could not sync it: that stays until the new content is whole and synced, beside it.
+ */
+async function writeBeside(
+  files: HostFiles,
+  path: string,
+  data: Uint8Array | string,
+  mode: number,
+  onWritten: () => void,
+): Promise<void> {
+  const temporary = `${path}${temporarySuffix}`;
+  let isWritten = false;
+  const written = (): void => {
+    isWritten = true;
+    onWritten();
+  };
+  try {
+    await files.writeFile(temporary, data, { mode, exclusive: true, sync: true, onWritten: written });
+    return;
+  } catch (error) {
+    if (!isHostError(error, 'EEXIST')) {
+      // On a full disk the partial file would waste space.
+      if (!isWritten) await files.unlink(temporary).catch(() => undefined);
+      throw error;
+    }
+  }
+  const next = `${path}${nextSuffix}`;
+  try {
+    await writeNew(files, next, data, mode);
+    await files.rename(next, temporary);
+  } catch (error) {
+    await files.unlink(next).catch(() => undefined);
+    throw error;
+  }
+  onWritten();
 }
 
 /** Exclusive, so that nothing in the way, such as a pipe without a reader, is ever opened. */
@@ -53,9 +98,8 @@ async function writeNew(
   path: string,
   data: Uint8Array | string,
   mode: number,
-  onWritten: () => void,
 ): Promise<void> {
-  const options = { mode, exclusive: true, sync: true, onWritten };
+  const options = { mode, exclusive: true, sync: true };
   try {
     await files.writeFile(path, data, options);
   } catch (error) {
