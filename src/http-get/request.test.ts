@@ -32,8 +32,8 @@ describe('the target of a probe', () => {
   it.each<[string, number | string, number | string]>([
     ['a number', 80, 80],
     ['a name', 'web', 8080],
-    ['a number as text', '81', 81],
-    ['an unknown name', 'metrics', 'strconv.Atoi: parsing "metrics": invalid syntax'],
+    ['a number as text is a name', '81', 'port "81" not found'],
+    ['an unknown name', 'metrics', 'port "metrics" not found'],
     ['zero', 0, 'invalid port number: 0'],
     ['too large', 65_536, 'invalid port number: 65536'],
   ])('port: %s', (_, port, expected) => {

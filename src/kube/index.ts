@@ -12,7 +12,7 @@ export {
   podLimits,
   podRequests,
   type ResourceQuantities,
-} from './manifests/pod-resource-defaults.js';
+} from './manifests/pod-resources.js';
 export * from './manifests/problem.js';
 export * from './manifests/static-pods.js';
 export { type FieldError, formatFieldError, formatFieldErrors } from './manifests/validation/field-errors.js';

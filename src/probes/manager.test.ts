@@ -161,6 +161,20 @@ describe('the workers of pods', () => {
     expect(manager.size).toBe(0);
   });
 
+  it('start again for a container whose worker is gone, whatever runs for the one before', async () => {
+    const { manager, clock, show, ready } = setUp();
+    await ready;
+    const probes = { readinessProbe: everySecond };
+    const pod = podWith(probes, { initContainers: [{ name: 'side', restartPolicy: 'Always', ...probes }] });
+    manager.add(podWith(probes));
+    show();
+    await clock.advance(1_000);
+    expect(manager.has('readiness', 'u1', 'side')).toBe(false);
+    manager.add(pod);
+    expect(manager.has('readiness', 'u1', 'side')).toBe(true);
+    expect(manager.size).toBe(2);
+  });
+
   it('are not recreated for containers that ended for good', async () => {
     const { manager, clock, show, ready } = setUp();
     await ready;

@@ -64,7 +64,8 @@ export class ProbeManager {
         const probe = probeOf(container, kind);
         if (probe === undefined) continue;
         const key = keyOf(pod.metadata.uid, container.name, kind);
-        if (this.#workers.has(key)) return;
+        // The other workers of this container run, too; those of the next one may have ended with it.
+        if (this.#workers.has(key)) break;
         // Its worker has exited; a new one would exit at once.
         if (status !== undefined && isFinished({ pod, container }, ended, status)) continue;
         this.#start(key, {

@@ -151,7 +151,7 @@ describe('other probes', () => {
   it('an unknown port is an error', async () => {
     const { verdict, events } = await run({ probe: { tcpSocket: { port: 'web' } } });
     expect(verdict).toBeUndefined();
-    expect(events[0]).toContain('unknown state: strconv.Atoi: parsing "web": invalid syntax');
+    expect(events[0]).toContain('unknown state: port "web" not found');
   });
 
   it('a response that breaks off is an error after three attempts', async () => {

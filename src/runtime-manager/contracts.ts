@@ -100,6 +100,8 @@ export interface PullCredentials {
 /** Gives the credentials to try for an image, best first; none means an anonymous pull. */
 export interface Keyring {
   lookup(pod: Pod, image: string, signal?: AbortSignal): Promise<readonly PullCredentials[]>;
+  /** The names of the pod's pull secrets that cannot be read. */
+  unreadSecrets?(pod: Pod): Promise<readonly string[]>;
 }
 
 export interface EnsuredImage {

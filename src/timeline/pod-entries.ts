@@ -115,6 +115,8 @@ export interface PodEntries {
 
   /** A manifest cannot be used, or can be again. */
   manifest: NoData;
+  /** What a manifest that is fine means for its pod. */
+  'manifest.notice': NoData;
   /** Parts of a manifest are ignored. */
   'manifest.ignored': NoData;
   /** The URL of manifests does not answer, or does again. */

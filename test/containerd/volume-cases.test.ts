@@ -175,7 +175,7 @@ describe('a hostPath', () => {
     await failsToMount(
       pathOf(`no-${type.toLowerCase()}`, { path: '/dev/null', type }),
       new RegExp(
-        `^MountVolume.SetUp failed for volume "h" : hostPath type check failed: /dev/null is not ${described}$`,
+        `^MountVolume.SetUp failed for volume "h" : hostPath type check failed: /dev/null is not ${described}, it's a CharDevice$`,
       ),
     );
   });

@@ -187,10 +187,10 @@ export function describeDirectoryVolumes(contract: VolumeContract): void {
       await bench.host.files.symlink(at('file'), at('link'));
       await bench.setUp(on(at('link'), 'File'));
       await expect(bench.setUp(on(at('file'), 'Directory'))).rejects.toThrow(
-        `hostPath type check failed: ${at('file')} is not a directory`,
+        `hostPath type check failed: ${at('file')} is not a directory, it's a File`,
       );
       await expect(bench.setUp(on(at('missing'), 'Socket'))).rejects.toThrow(
-        `hostPath type check failed: ${at('missing')} is not a socket file`,
+        `hostPath type check failed, ${at('missing')} is not a socket file, unable to determine its type`,
       );
     });
 

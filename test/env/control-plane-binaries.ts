@@ -7,7 +7,12 @@ import { withLock } from './lock.js';
 import { ensurePackages } from './packages.js';
 import { packagesFor } from './programs.js';
 
-export const kubernetesVersion = '1.36.4';
+export const kubernetesVersion = '1.37.1';
+
+/** A node must also work with an API server that is one minor version older. */
+export const olderKubernetesVersion = '1.36.4';
+
+export type KubernetesVersion = typeof kubernetesVersion | typeof olderKubernetesVersion;
 
 export type ControlPlaneProgram =
   | 'kube-apiserver'
@@ -25,42 +30,51 @@ export async function etcdProgram(): Promise<string> {
   return given ?? 'etcd';
 }
 
-/** Held programs are looked for in the directory that `KUBEBUILDER_ASSETS` names, then in the cache, and built last. */
-export async function controlPlaneProgram(name: ControlPlaneProgram): Promise<string> {
-  const given = givenProgram(name);
+/**
+ * Held programs are looked for in the directory that `KUBEBUILDER_ASSETS` names, those of the older version in that of
+ * `KUBEBUILDER_ASSETS_OLDER`, then in the cache, and built last.
+ */
+export async function controlPlaneProgram(
+  name: ControlPlaneProgram,
+  version: KubernetesVersion = kubernetesVersion,
+): Promise<string> {
+  const given = givenProgram(name, version);
   if (given !== undefined) return given;
-  const built = join(cacheRoot(), 'bin', name);
-  if (!existsSync(built)) await withLock('kubernetes-build', () => build(name, built));
+  const built = join(cacheRoot(version), 'bin', name);
+  if (!existsSync(built)) await withLock('kubernetes-build', () => build(name, version, built));
   return built;
 }
 
-function givenProgram(name: string): string | undefined {
-  const dir = process.env.KUBEBUILDER_ASSETS;
+function givenProgram(name: string, version: KubernetesVersion = kubernetesVersion): string | undefined {
+  const isNew = version === kubernetesVersion;
+  const dir = isNew ? process.env.KUBEBUILDER_ASSETS : process.env.KUBEBUILDER_ASSETS_OLDER;
   const path = dir === undefined || dir === '' ? undefined : join(dir, name);
   return path !== undefined && existsSync(path) ? path : undefined;
 }
 
-function cacheRoot(): string {
-  return buildCache(`kubernetes-v${kubernetesVersion}`);
+function cacheRoot(version: KubernetesVersion): string {
+  return buildCache(`kubernetes-v${version}`);
 }
 
-async function build(name: ControlPlaneProgram, target: string): Promise<void> {
+async function build(name: ControlPlaneProgram, version: KubernetesVersion, target: string): Promise<void> {
   if (existsSync(target)) return;
-  const module = join(cacheRoot(), 'module');
+  const module = join(cacheRoot(version), 'module');
   mkdirSync(module, { recursive: true });
-  mkdirSync(join(cacheRoot(), 'bin'), { recursive: true });
-  await writeModule(module);
-  const version = 'k8s.io/component-base/version';
-  const [major, minor] = kubernetesVersion.split('.');
+  mkdirSync(join(cacheRoot(version), 'bin'), { recursive: true });
+  await writeModule(module, version);
+  const versionPackage = 'k8s.io/component-base/version';
+  const [major, minor] = version.split('.');
   const variables = {
-    gitVersion: `v${kubernetesVersion}`,
+    gitVersion: `v${version}`,
     gitMajor: major,
     gitMinor: minor,
     gitTreeState: 'clean',
   };
-  const flags = Object.entries(variables).map(([variable, value]) => `-X ${version}.${variable}=${value}`);
+  const flags = Object.entries(variables).map(
+    ([variable, value]) => `-X ${versionPackage}.${variable}=${value}`,
+  );
   const args = ['build', '-mod=mod', '-trimpath', '-ldflags', ['-s', '-w', ...flags].join(' ')];
-  process.stderr.write(`building ${name} ${kubernetesVersion}; this takes minutes once\n`);
+  process.stderr.write(`building ${name} ${version}; this takes minutes once\n`);
   await goFor([...args, '-o', `${target}.new`, packageOf(name)], module);
   renameSync(`${target}.new`, target);
 }
@@ -79,13 +93,10 @@ function packageOf(name: ControlPlaneProgram): string {
  * A module that requires Kubernetes and takes its staging modules, which it names by directories of its own repository,
  * from where they are published.
  */
-async function writeModule(dir: string): Promise<void> {
+async function writeModule(dir: string, version: KubernetesVersion): Promise<void> {
   const file = join(dir, 'go.mod');
   if (existsSync(file)) return;
-  const { stdout } = await goFor(
-    ['mod', 'download', '-json', `k8s.io/kubernetes@v${kubernetesVersion}`],
-    dir,
-  );
+  const { stdout } = await goFor(['mod', 'download', '-json', `k8s.io/kubernetes@v${version}`], dir);
   const { GoMod: modFile }: { GoMod: string } = JSON.parse(stdout);
   const required = await readFile(modFile, 'utf8');
   const goVersion = /^go (\S+)$/m.exec(required)?.[1];
@@ -93,12 +104,12 @@ async function writeModule(dir: string): Promise<void> {
   if (goVersion === undefined || staging.length === 0) {
     throw new Error(`${modFile} names no staging modules; cannot build Kubernetes from it`);
   }
-  const stagingVersion = `v0.${kubernetesVersion.split('.').slice(1).join('.')}`;
+  const stagingVersion = `v0.${version.split('.').slice(1).join('.')}`;
   const lines = [
     'module nodelet.test/kubernetes',
     `go ${goVersion}`,
     `godebug default=go${goVersion.split('.').slice(0, 2).join('.')}`,
-    `require k8s.io/kubernetes v${kubernetesVersion}`,
+    `require k8s.io/kubernetes v${version}`,
     'replace (',
     ...staging.map((path) => `\t${path} => ${path} ${stagingVersion}`),
     ')',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defaultPullPolicy, parseImageName } from '../pods/image-name.js';
+import { computeQosClass } from '../pods/qos.js';
 import type { Container } from '../types/container.js';
 import type { PodManifest, PodSpec } from '../types/pod.js';
 import type { Volume } from '../types/volume.js';
@@ -231,42 +232,9 @@ describe('volume', () => {
   );
 });
 
-describe('pod-level resources', () => {
-  const limited = (cpu: string) => ({ resources: { requests: { cpu } } });
-  const rows: [rule: string, spec: Partial<PodSpec>, requests: Record<string, string> | undefined][] = [
-    ['requests follow limits', { resources: { limits: { cpu: '2' } } }, { cpu: '2' }],
-    [
-      'requests follow the containers',
-      {
-        containers: [
-          { name: 'a', ...limited('300m') },
-          { name: 'b', ...limited('200m') },
-        ],
-        resources: { limits: { cpu: '2' } },
-      },
-      { cpu: '500m' },
-    ],
-    [
-      'sidecars count with the containers',
-      {
-        initContainers: [{ name: 's', restartPolicy: 'Always', ...limited('100m') }],
-        containers: [{ name: 'a', ...limited('300m') }],
-        resources: { limits: { cpu: '2' } },
-      },
-      { cpu: '400m' },
-    ],
-    [
-      'a larger init container is the peak',
-      {
-        initContainers: [{ name: 'i', ...limited('1') }],
-        containers: [{ name: 'a', ...limited('300m') }],
-        resources: { limits: { cpu: '2' } },
-      },
-      { cpu: '1' },
-    ],
-    ['no limits, nothing to do', { resources: {} }, undefined],
-  ];
-  it.each(rows)('%s', (_rule, spec, requests) =>
-    expect(podWith(spec).spec.resources?.requests).toEqual(requests),
-  );
+it('pod-level resources stay as they are: the API completes them when a pod is created', () => {
+  const resources = { limits: { cpu: '2', memory: '1Gi' } };
+  const pod = podWith({ containers: [{ name: 'a', resources: { requests: { cpu: '1' } } }], resources });
+  expect(pod.spec.resources).toEqual(resources);
+  expect(computeQosClass(pod)).toBe('Burstable');
 });

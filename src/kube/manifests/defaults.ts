@@ -5,7 +5,6 @@ import type { Container, HTTPGetAction, Probe } from '../types/container.js';
 import type { ResourceList } from '../types/meta.js';
 import type { PodManifest, PodSpec } from '../types/pod.js';
 import { formatQuantity, parseQuantity, quantityMilliValue } from '../values/quantity.js';
-import { applyPodResourceDefaults } from './pod-resource-defaults.js';
 import { applyVolumeDefaults } from './volume-defaults.js';
 
 /** Applies the API defaults to the pod in place and returns it. Applying them twice changes nothing more. */
@@ -25,7 +24,6 @@ export function applyPodDefaults<P extends PodManifest>(pod: P): P {
   roundUpToMilli(spec.overhead);
   roundUpToMilli(spec.resources?.limits);
   roundUpToMilli(spec.resources?.requests);
-  applyPodResourceDefaults(spec);
   return pod;
 }
 

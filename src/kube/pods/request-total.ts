@@ -1,9 +1,5 @@
 /** What a pod counts for where pods are compared by their requests: eviction ranks by it, preemption makes room by it. */
-import {
-  aggregateContainers,
-  countedAmount,
-  isPodLevelResource,
-} from '../manifests/pod-resource-defaults.js';
+import { aggregateContainers, countedAmount, isPodLevelResource } from '../manifests/pod-resources.js';
 import type { PodManifest } from '../types/pod.js';
 import {
   addQuantities,

@@ -49,6 +49,7 @@ export interface NodeSystemInfo {
   operatingSystem: string;
   architecture: string;
   swap?: NodeSwapStatus;
+  runningInUserNamespace?: boolean;
 }
 
 export interface ContainerImage {

@@ -68,7 +68,7 @@ export async function createClusterKubelet(
 
   // The cycle: the kubelet asks for its node, which is built from the kubelet's settings and its check of the runtime.
   const nodeLink = new Link<ClusterNode>('the node');
-  const node = new CurrentNode({ api: apis.main, nodeName, node: nodeLink });
+  const node = new CurrentNode({ api: apis.main, clock, nodeName, node: nodeLink });
   const metrics = createApiPodMetrics(registry);
   const latency = new PodStartLatency({ clock, metrics });
   followPulls(timeline, latency, stopping.signal);

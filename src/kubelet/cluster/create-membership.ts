@@ -16,7 +16,7 @@ interface Follower {
 
 export interface MembershipOptions {
   readonly apis: { readonly main: KubeApi; readonly events: KubeApi };
-  readonly node: Pick<ClusterNode, 'start' | 'node' | 'sync'>;
+  readonly node: Pick<ClusterNode, 'start' | 'node' | 'sync' | 'informer'>;
   readonly latency: Pick<PodStartLatency, 'written'>;
   readonly metrics: ApiPodMetrics;
   readonly mirrors: Pick<ApiMirrorPods, 'registerSoon'>;
@@ -48,6 +48,7 @@ export function createMembership(
     random,
     nodeName,
     podOf: (uid) => pods.byUid(uid),
+    nodeUid: () => node.informer?.get({ name: nodeName })?.metadata.uid,
     turns,
   });
   const sync = new ApiStatusSync({

@@ -11,14 +11,17 @@ const nodeOf = (source: string): Node => ({ metadata: { name: 'n1', labels: { so
 const sourceOf = (node: Node | undefined): string | undefined => node?.metadata.labels?.source;
 
 function underTest() {
-  const api = new SimulatedKubeApi({ clock: new VirtualClock() });
+  const clock = new VirtualClock();
+  const api = new SimulatedKubeApi({ clock });
   const node: CurrentNodeOptions['node'] = new Link<Built>('the node');
-  const current = new CurrentNode({ api, nodeName: 'n1', node });
+  const current = new CurrentNode({ api, clock, nodeName: 'n1', node });
+  const seen: { followed?: Node | undefined } = {};
   const connect = (followed?: Node): void => {
-    const informer = { get: () => followed, synced: async () => {} } as unknown as Built['informer'];
+    seen.followed = followed;
+    const informer = { get: () => seen.followed, synced: async () => {} } as unknown as Built['informer'];
     node.connect({ informer, known: nodeOf('built here'), node: async () => nodeOf('awaited') });
   };
-  return { api, current, connect };
+  return { api, clock, current, connect, seen };
 }
 
 it('before the node is built nothing is known of it, and nobody waits for it', async () => {
@@ -50,4 +53,19 @@ it('is read anew for a pod that what is known would rule out', async () => {
   };
   await current.refreshFor([pod], new AbortController().signal);
   expect(sourceOf(current.known())).toBe('read anew');
+});
+
+it('pods wait until the API has the node', async () => {
+  const { current, connect, seen, clock } = underTest();
+  connect(undefined);
+  let isSynced = false;
+  const synced = current.synced(new AbortController().signal).then(() => {
+    isSynced = true;
+  });
+  await clock.advance(5_000);
+  expect(isSynced).toBe(false);
+  seen.followed = nodeOf('API');
+  await clock.advance(1_000);
+  expect(isSynced).toBe(true);
+  await synced;
 });

@@ -3,6 +3,7 @@ import type { Node, ResourceList } from '../../kube/index.js';
 import {
   type DeviceResources,
   initialNode,
+  isInUserNamespace,
   type MachineInfo,
   machineCapacity,
   nodeReservation,
@@ -40,7 +41,7 @@ export async function readNodeBasis(
   const nodeIps = readNodeIps(options.flags.nodeIp, settings);
   const platform = await readPlatformFacts(host.files, host.kernelRelease);
   const machine = await tryReadMachine(settings);
-  const status = statusSettings(settings, options, nodeIps);
+  const status = statusSettings(settings, options, nodeIps, isInUserNamespace());
   checkReservation(status, machine);
   return {
     machine,

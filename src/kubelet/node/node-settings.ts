@@ -17,6 +17,7 @@ export function statusSettings(
     declaredFeatures,
   }: Pick<NodeOptions, 'flags' | 'kubeletVersion' | 'declaredFeatures'>,
   nodeIps: AddressSettings['nodeIps'],
+  inUserNamespace: boolean,
 ): StatusSettings {
   return {
     addresses: { nodeName, nodeIps, externalCloud: flags.externalCloud },
@@ -33,6 +34,7 @@ export function statusSettings(
     port: config.port,
     maxImages: config.nodeStatusMaxImages,
     declaredFeatures: gates.enabled('NodeDeclaredFeatures') ? (declaredFeatures ?? []) : undefined,
+    runningInUserNamespace: gates.enabled('KubeletInUserNamespace') ? inUserNamespace : undefined,
   };
 }
 

@@ -24,6 +24,7 @@ export function createSources(
   deliver: SourceContext['deliver'],
 ): PodSource[] {
   const { config, clock, timeline, nodeName, objects, join } = settings;
+  const told = new Set<string>();
   const context: SourceContext = {
     clock,
     timeline,
@@ -31,6 +32,12 @@ export function createSources(
       nodeName,
       // Without an API, objects that the node was given are all that such a reference can mean.
       refuseApiReferences: objects === undefined || join !== undefined,
+      // There are only a few texts, and each is told once however many manifests it is true of.
+      onNotice: (message) => {
+        if (told.has(message)) return;
+        told.add(message);
+        timeline.record({ kind: 'notice', what: 'manifest.notice', message, level: 'info' });
+      },
     },
     deliver,
   };

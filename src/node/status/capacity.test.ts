@@ -28,8 +28,15 @@ describe('nodeResources', () => {
       "the machine's capacity, in canonical form",
       {
         machine: { memoryBytes: 16374044 * 1024 },
-        capacity: { cpu: '4', memory: '16374044Ki', pods: '110', 'ephemeral-storage': '100Gi' },
-        allocatable: { cpu: '4', memory: '16374044Ki', pods: '110', 'ephemeral-storage': '100Gi' },
+        capacity: { cpu: '4', memory: '16374044Ki', pods: '110', 'ephemeral-storage': '107374182400' },
+        allocatable: { cpu: '4', memory: '16374044Ki', pods: '110', 'ephemeral-storage': '107374182400' },
+      },
+    ],
+    [
+      'storage in plain bytes',
+      {
+        machine: { rootFilesystemBytes: 52_710_309_888 },
+        capacity: { 'ephemeral-storage': '52710309888' },
       },
     ],
     ['pods by cores, if fewer', { settings: { podsPerCore: 10 }, capacity: { pods: '40' } }],

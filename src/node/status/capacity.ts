@@ -68,7 +68,7 @@ export function machineCapacity(
     capacity[`${hugePagesPrefix}${bytes(pageSizeBytes)}`] = bytes(pageSizeBytes * pages);
   }
   if (localStorageCapacityIsolation && machine.rootFilesystemBytes !== undefined) {
-    capacity['ephemeral-storage'] = bytes(machine.rootFilesystemBytes);
+    capacity['ephemeral-storage'] = formatQuantity(quantityOf(BigInt(machine.rootFilesystemBytes)));
   }
   return capacity;
 }

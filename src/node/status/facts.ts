@@ -17,6 +17,8 @@ export interface StatusSettings {
   readonly maxImages: number;
   /** Features that schedulers may rely on; undefined if nodes do not declare any. */
   readonly declaredFeatures: readonly string[] | undefined;
+  /** Undefined if nodes do not tell. */
+  readonly runningInUserNamespace: boolean | undefined;
 }
 
 export interface RuntimeHandlerFacts {

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../kube/index.js';
-import { changedParts, decideReport, nodeStatusPatch, withForcedLabels } from './report.js';
+import {
+  changedParts,
+  decideReport,
+  droppedInfo,
+  nodeStatusPatch,
+  withForcedLabels,
+  withoutInfo,
+} from './report.js';
 
 const minute = 60_000;
 
@@ -107,4 +114,29 @@ it('platform labels are forced, others untouched', () => {
   expect(withForcedLabels({ metadata: { labels: { x: 'y', 'kubernetes.io/arch': 'z' } } }, 'amd64')).toEqual(
     right,
   );
+});
+
+it('what a server does not store is no change', () => {
+  const info = (more: object): Node['status'] => ({
+    nodeInfo: {
+      machineID: 'm',
+      systemUUID: '',
+      bootID: '',
+      kernelVersion: '',
+      osImage: '',
+      containerRuntimeVersion: '',
+      kubeletVersion: '',
+      kubeProxyVersion: '',
+      operatingSystem: '',
+      architecture: '',
+      ...more,
+    },
+  });
+  const sent = info({ runningInUserNamespace: false });
+  const stored = info({});
+  expect(changedParts(stored, sent)).toEqual(['nodeInfo']);
+  const dropped = droppedInfo(sent, stored);
+  expect([...dropped]).toEqual(['runningInUserNamespace']);
+  expect(changedParts(stored, withoutInfo(sent, dropped))).toEqual([]);
+  expect([...droppedInfo(sent, sent)]).toEqual([]);
 });

@@ -25,6 +25,21 @@ export function changedParts(before: NodeStatus = {}, after: NodeStatus = {}): s
   });
 }
 
+/** The node's facts that were sent and did not come back: an older server does not know them. */
+export function droppedInfo(sent: NodeStatus = {}, stored: NodeStatus = {}): ReadonlySet<string> {
+  const kept = new Set(Object.keys(stored.nodeInfo ?? {}));
+  return new Set(Object.keys(sent.nodeInfo ?? {}).filter((name) => !kept.has(name)));
+}
+
+/** The status as a server that drops these facts would store it. */
+export function withoutInfo(status: NodeStatus | undefined, dropped: ReadonlySet<string>): NodeStatus {
+  const { nodeInfo, ...rest } = status ?? {};
+  if (nodeInfo === undefined || dropped.size === 0) return status ?? {};
+  const stored = Object.entries(nodeInfo).filter(([name]) => !dropped.has(name));
+  // The names are those of the same type; the API server leaves out what it does not know.
+  return { ...rest, nodeInfo: Object.fromEntries(stored) as unknown as typeof nodeInfo };
+}
+
 /** The server may return a quantity with another suffix. */
 function amounts(list: ResourceList = {}): Record<string, string> {
   return Object.fromEntries(

@@ -7,7 +7,14 @@ import type { RegisteredNode } from '../registration/register.js';
 import { conditionOf } from './conditions.js';
 import { freshMemory, type StatusFacts, type StatusOutcome, type StatusSettings } from './facts.js';
 import type { PodCidr } from './pod-cidr.js';
-import { changedParts, decideReport, nodeStatusPatch, withForcedLabels } from './report.js';
+import {
+  changedParts,
+  decideReport,
+  droppedInfo,
+  nodeStatusPatch,
+  withForcedLabels,
+  withoutInfo,
+} from './report.js';
 import { applySetters } from './setters.js';
 
 export interface NodeStatusReporterOptions {
@@ -58,6 +65,8 @@ export class NodeStatusReporter {
   #turn: Promise<void> = Promise.resolve();
   #lastProblems = '';
   #wasReady = false;
+  /** What an older server does not store is no change. */
+  #dropped: ReadonlySet<string> = new Set();
 
   constructor(options: NodeStatusReporterOptions) {
     this.#options = options;
@@ -171,7 +180,7 @@ export class NodeStatusReporter {
     const because = [
       ...(isCidrNew ? ['the pod range'] : []),
       ...(labelled === before ? [] : ['labels']),
-      ...changedParts(before.status, outcome.node.status),
+      ...changedParts(before.status, withoutInfo(outcome.node.status, this.#dropped)),
     ];
     return { ...outcome, before, because };
   }
@@ -184,6 +193,7 @@ export class NodeStatusReporter {
       signal,
     });
     this.#lastReportMs = clock.monotonic();
+    this.#dropped = droppedInfo(update.node.status, reported.status);
     timeline.record({
       kind: 'effect',
       what: 'node.status',

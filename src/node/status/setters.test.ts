@@ -48,6 +48,7 @@ describe('applySetters', () => {
         operatingSystem: 'linux',
         architecture: 'amd64',
         swap: { capacity: 1024 },
+        runningInUserNamespace: false,
       },
       daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
       runtimeHandlers: [

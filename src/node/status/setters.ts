@@ -112,10 +112,12 @@ const images: Setter = ({ status, facts, settings }) => {
   status.images = nodeImages(facts.images, settings.maxImages);
 };
 
-const platform: Setter = ({ status, facts }) => {
+const platform: Setter = ({ status, facts, settings }) => {
   const info = nodeInfo(status);
   info.operatingSystem = 'linux';
   info.architecture = facts.platform.architecture;
+  if (settings.runningInUserNamespace === undefined) delete info.runningInUserNamespace;
+  else info.runningInUserNamespace = settings.runningInUserNamespace;
 };
 
 const runtimeHandlers: Setter = ({ status, facts }) => {

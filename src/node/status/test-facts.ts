@@ -32,6 +32,7 @@ export const testSettings: StatusSettings = {
   port: 10250,
   maxImages: 50,
   declaredFeatures: ['B', 'A'],
+  runningInUserNamespace: false,
 };
 
 export function testFacts(facts: Partial<StatusFacts> = {}): StatusFacts {

@@ -14,12 +14,14 @@ export interface EventOrigin {
   readonly nameOf: (objectName: string, timeMs: number) => string;
   /** Of the involved pod, if the API has it. */
   readonly resourceVersion?: string | undefined;
+  /** Of the node, once the API has told of it. */
+  readonly nodeUid?: string | undefined;
 }
 
 /** Undefined for an entry that is not an event. */
 export function eventOf(entry: TimelineEntry, origin: EventOrigin): Event | undefined {
   const { nodeName, nameOf } = origin;
-  const involvedObject = involvedObjectOf(entry, origin.resourceVersion);
+  const involvedObject = involvedObjectOf(entry, origin);
   if (entry.event === undefined || involvedObject === undefined) return undefined;
   const timestamp = formatTimestamp(entry.timeMs);
   const { annotations } = entry.event;
@@ -46,9 +48,12 @@ export function eventOf(entry: TimelineEntry, origin: EventOrigin): Event | unde
 
 function involvedObjectOf(
   { event, pod }: TimelineEntry,
-  resourceVersion: string | undefined,
+  { resourceVersion, nodeUid }: Pick<EventOrigin, 'resourceVersion' | 'nodeUid'>,
 ): ObjectReference | undefined {
-  if (event?.node !== undefined) return { apiVersion: 'v1', kind: 'Node', name: event.node };
+  if (event?.node !== undefined) {
+    const known = nodeUid === undefined ? {} : { uid: nodeUid };
+    return { apiVersion: 'v1', kind: 'Node', name: event.node, ...known };
+  }
   if (event?.claim !== undefined) return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', ...event.claim };
   if (pod === undefined) return undefined;
   const { uid, name, namespace } = pod;

@@ -12,9 +12,11 @@ let clock: VirtualClock;
 let api: SimulatedKubeApi;
 let timeline: Timeline;
 let tasks: TaskGroup;
+let nodeUid: string | undefined;
 let turns: { podsMove: boolean; podsWait: boolean };
 
 beforeEach(async () => {
+  nodeUid = undefined;
   turns = { podsMove: false, podsWait: false };
   clock = new VirtualClock();
   api = new SimulatedKubeApi({ clock });
@@ -26,6 +28,7 @@ beforeEach(async () => {
     nodeName: 'node',
     random: () => 0.5,
     podOf: (uid) => known.get(uid),
+    nodeUid: () => nodeUid,
     turns,
   });
   tasks = new TaskGroup({
@@ -52,6 +55,17 @@ describe('ApiEventRecorder', () => {
     known.clear();
     await settle();
     expect((await stored())[0]?.involvedObject.resourceVersion).toBe('17');
+  });
+  it('names the UID of the node once it is known, and always the same', async () => {
+    const uids: (string | undefined)[] = [];
+    for (const uid of [undefined, 'uid-1', 'uid-2']) {
+      nodeUid = uid;
+      timeline.nodeEvent('node', 'Normal', `Reason${uids.length}`, 'a message');
+      await settle();
+      const event = (await stored()).find(({ reason }) => reason === `Reason${uids.length}`);
+      uids.push(event?.involvedObject.uid);
+    }
+    expect(uids).toEqual([undefined, 'uid-1', 'uid-1']);
   });
   it('an event about a pod', async () => {
     timeline.event(pod, 'Warning', 'BackOff', 'it fails', 'spec.containers{app}');

@@ -14,6 +14,8 @@ export interface ApiEventRecorderOptions {
   readonly nodeName: string;
   /** The known pod of this UID, if any. */
   readonly podOf?: (uid: string) => Pod | undefined;
+  /** The UID of this node, once it is known. */
+  readonly nodeUid?: () => string | undefined;
   /** Events wait while pods start or stop; default: never. */
   readonly turns?: PodActivity;
   readonly random?: () => number;
@@ -33,6 +35,7 @@ interface PendingEvent {
   readonly takenMs: number;
   /** As of the event: the pod may be gone when the event is written. */
   readonly resourceVersion: string | undefined;
+  readonly nodeUid: string | undefined;
 }
 
 const queueLimit = 1000;
@@ -53,6 +56,7 @@ export class ApiEventRecorder {
   #warnings = 0;
   /** Lost events since the last report. */
   #lost = 0;
+  #nodeUid: string | undefined;
   #forgotMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ApiEventRecorderOptions) {
@@ -81,7 +85,10 @@ export class ApiEventRecorder {
     if (entry.event === undefined) return;
     const resourceVersion =
       entry.pod === undefined ? undefined : this.#options.podOf?.(entry.pod.uid)?.metadata.resourceVersion;
-    const taken = { entry, takenMs: this.#options.clock.monotonic(), resourceVersion };
+    // Taken once: events of one node stay together, whatever becomes of its object.
+    this.#nodeUid ??= this.#options.nodeUid?.();
+    const takenMs = this.#options.clock.monotonic();
+    const taken = { entry, takenMs, resourceVersion, nodeUid: this.#nodeUid };
     if (!this.#queue.trySend(taken)) this.#lose(`${queueLimit} wait already`);
     else if (isWarning(taken)) this.#warnings++;
   }
@@ -120,10 +127,10 @@ export class ApiEventRecorder {
     this.#options.timeline.record({ kind: 'notice', what: 'events.resume', message, data: { lost } });
   }
 
-  async #record({ entry, resourceVersion }: PendingEvent, signal: AbortSignal): Promise<void> {
+  async #record({ entry, resourceVersion, nodeUid }: PendingEvent, signal: AbortSignal): Promise<void> {
     const { nodeName, clock, random = Math.random } = this.#options;
     this.#forgetGone();
-    const event = eventOf(entry, { nodeName, nameOf: this.#nameOf, resourceVersion });
+    const event = eventOf(entry, { nodeName, nameOf: this.#nameOf, resourceVersion, nodeUid });
     if (event === undefined) return;
     const correlated = this.#correlator.correlate(event, entry.timeMs);
     // The entry is already in the timeline; one more for each suppressed event would only push others out.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidManifest } from '../../kube/index.js';
-import { type ManifestOrigin, readManifest } from './static-pod.js';
+import { type ManifestOrigin, priorityNotice, readManifest } from './static-pod.js';
 
 const manifest = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\nspec:\n  containers:\n  - name: c\n    image: nodelet.test/busybox:1\n${more}`;
@@ -113,5 +113,31 @@ describe('readManifest', () => {
     const { pods, warnings } = read(manifest('foo', '  restartpolicy: Never\n'));
     expect(pods).toHaveLength(1);
     expect(warnings[0]).toMatch(/foo\.yaml:9:\d+: spec\.restartpolicy/);
+  });
+});
+
+describe('priorityNotice', () => {
+  it.each([
+    ['neither', {}, undefined],
+    ['only a class', { priorityClassName: 'high' }, /^Static pod has priorityClassName and nil priority\./],
+    ['only a priority', { priority: 7 }, /^Static pod has priority without priorityClassName\./],
+    ['the critical pair', { priorityClassName: 'system-node-critical', priority: 2_000_001_000 }, undefined],
+    [
+      'another pair',
+      { priorityClassName: 'system-node-critical', priority: 7 },
+      /^Static pod has a priority other than 2000001000 or a priorityClassName other than system-node-critical\./,
+    ],
+  ])('%s', (_rule, spec, expected) => {
+    const notice = priorityNotice(spec);
+    if (expected === undefined) expect(notice).toBeUndefined();
+    else expect(notice).toMatch(expected);
+  });
+  it('is told for a manifest of one pod, not for a list', () => {
+    const notices: string[] = [];
+    const tell = { ...context, onNotice: (text: string) => notices.push(text) };
+    readManifest(manifest('foo', '  priority: 7\n'), file(), tell);
+    readManifest(manifest('bar', '  priority: 8\n'), file(), tell);
+    expect(new Set(notices).size).toBe(1);
+    expect(notices).toHaveLength(2);
   });
 });

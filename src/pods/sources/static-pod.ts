@@ -9,6 +9,7 @@ import {
   InvalidManifest,
   type Pod,
   type PodManifest,
+  type PodSpec,
   type Problem,
   parseSource,
   problemAt,
@@ -32,8 +33,10 @@ export type ManifestOrigin =
 
 export interface StaticPodContext {
   readonly nodeName: string;
-  /** Rejects pods that name API objects, for the feature gate PreventStaticPodAPIReferences. */
+  /** Rejects pods that name API objects. */
   readonly refuseApiReferences: boolean;
+  /** Told what users may want to know of a manifest that is fine; the same text again and again. */
+  readonly onNotice?: (text: string) => void;
 }
 
 export interface ReadManifest {
@@ -59,6 +62,8 @@ export function readManifest(text: string, origin: ManifestOrigin, context: Stat
     throw problem(name, `it contains ${pods.length} pods; a manifest file contains exactly one Pod`);
   }
   try {
+    const notice = isList(document) ? undefined : priorityNotice(pods[0]?.spec ?? { containers: [] });
+    if (notice !== undefined) context.onNotice?.(notice);
     return {
       pods: pods.map((pod, index) =>
         staticPod(pod, document, isList(document) ? index : undefined, origin, context),
@@ -70,6 +75,23 @@ export function readManifest(text: string, origin: ManifestOrigin, context: Stat
     if (error instanceof InvalidManifest) throw new InvalidManifest([...error.problems, ...warnings]);
     throw error;
   }
+}
+
+const nodeCritical = { name: 'system-node-critical', priority: 2_000_001_000 };
+
+/** What the priority of a static pod means for its mirror; undefined if there is nothing to say. */
+export function priorityNotice({
+  priorityClassName: name = '',
+  priority,
+}: Pick<PodSpec, 'priorityClassName' | 'priority'>): string | undefined {
+  if (priority === undefined) {
+    if (name === '') return undefined;
+    return 'Static pod has priorityClassName and nil priority. Kubelet will not use priorityClassName, and mirror pod creation may fail.';
+  }
+  if (name === '')
+    return "Static pod has priority without priorityClassName. Mirror pod creation may fail if the default priority class doesn't match the given priority.";
+  if (priority === nodeCritical.priority && name === nodeCritical.name) return undefined;
+  return `Static pod has a priority other than ${nodeCritical.priority} or a priorityClassName other than ${nodeCritical.name}. Mirror pod may be attempted to be evicted from the node ineffectively.`;
 }
 
 function staticPod(

@@ -280,3 +280,22 @@ describe('ImageManager', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 });
+
+describe('secrets that cannot be read', () => {
+  const unread = { lookup: async () => [], unreadSecrets: async () => ['a', 'c'] };
+  const reason = 'FailedToRetrieveImagePullSecret';
+  const warning = `${reason}: Unable to retrieve some image pull secrets (a, c); attempting to pull the image may not succeed.`;
+  it.each<[rule: string, given: Scene, expected: string[]]>([
+    ['an image that is there', { present: true }, []],
+    ['a pull that succeeds', {}, []],
+    ['a pull that fails', { pullError: () => new Error('denied') }, [warning]],
+    ['a registry that is away', { pullError: () => new Error('RegistryUnavailable: away') }, []],
+  ])('%s', async (_rule, given, expected) => {
+    const { ensure, events } = scene({ ...given, options: { keyring: unread } });
+    // The second try is in back-off, or finds the image.
+    for (let tries = 0; tries < 2; tries++) {
+      await ensure('app:v1', 'IfNotPresent').catch(() => undefined);
+      expect(events().filter((text) => text.startsWith(reason))).toEqual(expected);
+    }
+  });
+});

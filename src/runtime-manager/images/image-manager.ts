@@ -233,8 +233,24 @@ export class ImageManager implements ImageEnsurer {
     } catch (error) {
       await recorder?.failed(image);
       throwIfCancelled(signal);
-      throw this.#failed(request, key, error);
+      const failure = this.#failed(request, key, error);
+      if (failure.reason === 'ErrImagePull') await this.#tellUnreadSecrets(pod);
+      throw failure;
     }
+  }
+
+  /** Only where a pull failed: an image that is there needs no secrets. */
+  async #tellUnreadSecrets(pod: Pod): Promise<void> {
+    const { keyring, timeline } = this.#options;
+    // What is wrong with a malformed secret is the failure of the pull already.
+    const unread = (await keyring?.unreadSecrets?.(pod).catch(() => undefined)) ?? [];
+    if (unread.length === 0) return;
+    timeline.event(
+      podRef(pod),
+      'Warning',
+      'FailedToRetrieveImagePullSecret',
+      `Unable to retrieve some image pull secrets (${unread.join(', ')}); attempting to pull the image may not succeed.`,
+    );
   }
 
   #failed(request: EnsureRequest, key: string, error: unknown): SyncFailure {

@@ -1,5 +1,6 @@
 /** What a hostPath volume expects at its path, and what to do if it is not there. */
 import type { FileKind } from '../../host/index.js';
+import { goQuote } from '../../kube/index.js';
 
 export type HostPathVerdict =
   | { readonly kind: 'fine' }
@@ -23,6 +24,15 @@ const wantedKinds: ReadonlyMap<string, WantedKind> = new Map<string, WantedKind>
   ['BlockDevice', { kind: 'block-device', described: 'a block device' }],
 ]);
 
+/** The names of the API for what can be found; a kind without one cannot be asked for. */
+const foundKinds: ReadonlyMap<FileKind, string> = new Map<FileKind, string>([
+  ['directory', 'Directory'],
+  ['file', 'File'],
+  ['socket', 'Socket'],
+  ['character-device', 'CharDevice'],
+  ['block-device', 'BlockDevice'],
+]);
+
 /** What is wrong with the path itself. */
 export function hostPathProblem(path: string): string | undefined {
   if (!path.split('/').includes('..')) return undefined;
@@ -36,5 +46,14 @@ export function hostPathVerdict(path: string, type: string, found: FileKind | un
   if (wanted === undefined) return { kind: 'refused', message: `${type} is an invalid volume type` };
   if (found === undefined && wanted.create !== undefined) return { kind: wanted.create };
   if (found === wanted.kind) return { kind: 'fine' };
-  return { kind: 'refused', message: `hostPath type check failed: ${path} is not ${wanted.described}` };
+  const isNot = `${path} is not ${wanted.described}`;
+  const shown = found === undefined ? undefined : foundKinds.get(found);
+  if (shown !== undefined)
+    return { kind: 'refused', message: `hostPath type check failed: ${isNot}, it's a ${shown}` };
+  const why =
+    found === undefined
+      ? `path ${goQuote(path)} does not exist`
+      : 'only recognise file, directory, socket, block device and character device';
+  const message = `hostPath type check failed, ${isNot}, unable to determine its type: ${why}`;
+  return { kind: 'refused', message };
 }

@@ -310,28 +310,41 @@ describe('nestedMountPoints', () => {
 });
 
 describe('hostPathVerdict', () => {
-  const failed = (message: string) => ({
+  const failed = (wanted: string, found: string) => ({
     kind: 'refused',
-    message: `hostPath type check failed: /x is not ${message}`,
+    message: `hostPath type check failed: /x is not ${wanted}, it's a ${found}`,
+  });
+  const absent = (wanted: string) => ({
+    kind: 'refused',
+    message: `hostPath type check failed, /x is not ${wanted}, unable to determine its type: path "/x" does not exist`,
   });
   const rows: [type: string, found: Parameters<typeof hostPathVerdict>[2], expected: object][] = [
     ['', undefined, { kind: 'fine' }],
     ['', 'file', { kind: 'fine' }],
     ['DirectoryOrCreate', undefined, { kind: 'create-directory' }],
     ['DirectoryOrCreate', 'directory', { kind: 'fine' }],
-    ['DirectoryOrCreate', 'file', failed('a directory')],
-    ['Directory', undefined, failed('a directory')],
-    ['Directory', 'file', failed('a directory')],
+    ['DirectoryOrCreate', 'file', failed('a directory', 'File')],
+    ['Directory', undefined, absent('a directory')],
+    ['Directory', 'file', failed('a directory', 'File')],
     ['FileOrCreate', undefined, { kind: 'create-file' }],
-    ['FileOrCreate', 'directory', failed('a file')],
-    ['File', undefined, failed('a file')],
+    ['FileOrCreate', 'directory', failed('a file', 'Directory')],
+    ['File', undefined, absent('a file')],
     ['File', 'file', { kind: 'fine' }],
     ['Socket', 'socket', { kind: 'fine' }],
-    ['Socket', 'file', failed('a socket file')],
+    ['Socket', 'file', failed('a socket file', 'File')],
     ['CharDevice', 'character-device', { kind: 'fine' }],
-    ['CharDevice', undefined, failed('a character device')],
+    ['CharDevice', undefined, absent('a character device')],
     ['BlockDevice', 'block-device', { kind: 'fine' }],
-    ['BlockDevice', 'character-device', failed('a block device')],
+    ['BlockDevice', 'character-device', failed('a block device', 'CharDevice')],
+    [
+      'File',
+      'fifo',
+      {
+        kind: 'refused',
+        message:
+          'hostPath type check failed, /x is not a file, unable to determine its type: only recognise file, directory, socket, block device and character device',
+      },
+    ],
     ['Folder', 'directory', { kind: 'refused', message: 'Folder is an invalid volume type' }],
   ];
   it.each(rows)('%s where %s is', (type, found, expected) => {

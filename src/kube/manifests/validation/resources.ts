@@ -3,7 +3,7 @@ import type { ContainerResizePolicy, ResourceRequirements } from '../../types/co
 import type { ResourceList } from '../../types/meta.js';
 import type { PodSpec } from '../../types/pod.js';
 import { compareQuantities, formatQuantity, type Quantity, tryParseQuantity } from '../../values/quantity.js';
-import { aggregateContainers, isPodLevelResource } from '../pod-resource-defaults.js';
+import { aggregateContainers, isPodLevelResource } from '../pod-resources.js';
 import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { qualifiedName } from './names.js';
 

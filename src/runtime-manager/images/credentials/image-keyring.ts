@@ -36,9 +36,14 @@ export class ImageKeyring implements Keyring {
     return found.flatMap(({ source }) => (source === undefined ? [] : [source]));
   }
 
+  async unreadSecrets(pod: Pod): Promise<readonly string[]> {
+    if ((pod.spec.imagePullSecrets ?? []).length === 0) return [];
+    return (await readPullSecrets(this.#options, pod)).unread;
+  }
+
   async #ofSecrets(pod: Pod, repository: string): Promise<readonly PullCredentials[]> {
     if ((pod.spec.imagePullSecrets ?? []).length === 0) return [];
-    const entries = await readPullSecrets(this.#options, pod);
+    const { entries } = await readPullSecrets(this.#options, pod);
     return lookUp(entries, repository).map((auth) => ({ ...bare(auth), source: auth.source }));
   }
 }

@@ -22,11 +22,18 @@ export interface SecretAuth extends RegistryAuth {
   readonly source: PullSecretSource;
 }
 
-/** Unreadable secrets are reported and skipped; a malformed one fails the call. */
+export interface PullSecrets {
+  /** By the key of their registry. */
+  readonly entries: ReadonlyMap<string, readonly SecretAuth[]>;
+  /** The names of those that could not be read. */
+  readonly unread: readonly string[];
+}
+
+/** Unreadable secrets are skipped; a malformed one fails the call. */
 export async function readPullSecrets(
   { objects, timeline }: PullSecretsOptions,
   pod: Pod,
-): Promise<ReadonlyMap<string, readonly SecretAuth[]>> {
+): Promise<PullSecrets> {
   const names = (pod.spec.imagePullSecrets ?? []).flatMap(({ name }) =>
     name === undefined || name === '' ? [] : [name],
   );
@@ -53,15 +60,7 @@ export async function readPullSecrets(
     }
     addEntries(entries, secret, namespace, name);
   }
-  if (unread.length > 0) {
-    timeline.event(
-      podRef(pod),
-      'Warning',
-      'FailedToRetrieveImagePullSecret',
-      `Unable to retrieve some image pull secrets (${unread.join(', ')}); attempting to pull the image may not succeed.`,
-    );
-  }
-  return entries;
+  return { entries, unread };
 }
 
 function addEntries(

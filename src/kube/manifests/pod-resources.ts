@@ -1,13 +1,11 @@
-/** Completes a pod's partial pod-level resources from those of its containers. */
+/** What a pod asks for in all: its containers together, and what it has of its own. */
 
 import { isSidecar } from '../pods/pod-names.js';
 import type { Container, ResourceRequirements } from '../types/container.js';
-import type { ResourceList } from '../types/meta.js';
 import type { PodManifest, PodSpec } from '../types/pod.js';
 import {
   addQuantities,
   compareQuantities,
-  formatQuantity,
   parseQuantity,
   type Quantity,
   zeroQuantity,
@@ -19,28 +17,6 @@ export type ResourceQuantities = Map<string, Quantity>;
 /** Pod-level resources exist only for these. */
 export function isPodLevelResource(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
-}
-
-export function applyPodResourceDefaults(spec: PodSpec): void {
-  const { resources } = spec;
-  if (resources === undefined) return;
-  const isGiven = hasMembers(resources.limits) || hasMembers(resources.requests);
-  if (isGiven) {
-    for (const [name, amount] of aggregateContainers(spec, 'limits')) {
-      if (!name.startsWith('hugepages-') || resources.requests?.[name] !== undefined) continue;
-      resources.limits ??= {};
-      resources.limits[name] ??= formatQuantity(amount);
-    }
-  }
-  if (!hasMembers(resources.limits)) return;
-  const requests: ResourceList = { ...resources.requests };
-  for (const [name, amount] of aggregateContainers(spec, 'requests')) {
-    if (name === 'cpu' || name === 'memory') requests[name] ??= formatQuantity(amount);
-  }
-  for (const [name, limit] of Object.entries(resources.limits ?? {})) {
-    if (isPodLevelResource(name)) requests[name] ??= limit;
-  }
-  if (hasMembers(requests)) resources.requests = requests;
 }
 
 /**
@@ -121,8 +97,4 @@ function raise(amounts: ResourceQuantities, others: ResourceQuantities): void {
     const known = amounts.get(name);
     if (known === undefined || compareQuantities(known, amount) < 0) amounts.set(name, amount);
   }
-}
-
-function hasMembers(list: ResourceList | undefined): boolean {
-  return list !== undefined && Object.keys(list).length > 0;
 }
