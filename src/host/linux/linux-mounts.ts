@@ -4,7 +4,7 @@ import { release } from 'node:os';
 import type { Clock } from '../../async/index.js';
 import { Shells } from '../../programs/index.js';
 import { isHostError, toHostError } from '../errors.js';
-import { HostError, type HostMounts } from '../host.js';
+import { HostError, type HostMounts, type MountPoint } from '../host.js';
 import { makeShared } from '../make-shared.js';
 import {
   isBind,
@@ -40,8 +40,9 @@ export function linuxMounts({
   lanes,
 }: LinuxMountsOptions): HostMounts {
   const shells = new Shells(clock);
+  const whole = wholeTable();
   const mounts: HostMounts = {
-    list: async (below) => listMounts(below).map(({ id: _, ...mount }) => mount),
+    list: async (below) => (below === undefined ? whole() : withoutIds(listMounts(below))),
     mount: async (request, signal) => {
       // Rejects anything `mount` must not be given before the source is inspected.
       mountCalls(request, []);
@@ -66,16 +67,34 @@ export function linuxMounts({
   return mounts;
 }
 
+function withoutIds(mounts: readonly ListedMount[]): readonly MountPoint[] {
+  return mounts.map(({ id: _, ...mount }) => mount);
+}
+
+/** The whole table, parsed anew only when it has changed: with many pods that takes longer than to read it. */
+function wholeTable(): () => readonly MountPoint[] {
+  let last: { readonly text: string; readonly mounts: readonly MountPoint[] } | undefined;
+  return () => {
+    const text = readWhole();
+    if (last?.text !== text) last = { text, mounts: withoutIds(parseMountinfo(text)) };
+    return last.mounts;
+  };
+}
+
+function listMounts(below?: string): readonly ListedMount[] {
+  return parseMountinfo(readWhole(), below);
+}
+
 /**
  * The kernel returns a long table in parts. Where it may lose its place between them, only two equal readings
  * are complete.
  */
-function listMounts(below?: string): readonly ListedMount[] {
+function readWhole(): string {
   let before = readTable();
-  if (readsWhole(release())) return parseMountinfo(before, below);
+  if (readsWhole(release())) return before;
   for (let reads = 1; reads < readLimit; reads++) {
     const now = readTable();
-    if (now === before) return parseMountinfo(now, below);
+    if (now === before) return now;
     before = now;
   }
   throw new HostError('EAGAIN', mountTable, `${mountTable} changed in each of ${readLimit} readings`);
