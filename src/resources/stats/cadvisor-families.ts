@@ -246,7 +246,7 @@ const unsorted: readonly CadvisorFamily[] = [
     type: 'gauge',
     write({ kind, sample }, emit) {
       const limit = sample?.processes.fileDescriptorLimit;
-      if (kind === 'container' && limit !== undefined) emit(limit, sample?.atMs, 'ulimit="max_open_files"');
+      if (kind !== 'cgroup' && limit !== undefined) emit(limit, sample?.atMs, 'ulimit="max_open_files"');
     },
   },
   {

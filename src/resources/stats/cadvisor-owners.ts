@@ -5,6 +5,7 @@ import {
   type Container as CriContainer,
   criLabels,
   type PodSandbox,
+  PodSandboxState,
 } from '../../cri/index.js';
 import type { SubjectLabels } from './cadvisor-subject.js';
 
@@ -12,6 +13,8 @@ import type { SubjectLabels } from './cadvisor-subject.js';
 export interface CgroupOwner {
   readonly id: string;
   readonly isSandbox: boolean;
+  /** One that does not run may have no cgroup any more. */
+  readonly isRunning: boolean;
   readonly podUid: string;
   readonly labels: Omit<SubjectLabels, 'id'>;
   readonly createdMs: number;
@@ -26,10 +29,11 @@ export function ownersOf(
   sandboxImage: (id: string) => string,
 ): Map<string, CgroupOwner> {
   const found = new Map<string, CgroupOwner>();
-  for (const { id, metadata, createdAt } of sandboxes) {
+  for (const { id, metadata, createdAt, state } of sandboxes) {
+    const isRunning = state === PodSandboxState.SANDBOX_READY;
     const { name: pod = '', namespace = '', uid = '' } = metadata ?? {};
     const labels = { namespace, pod, container: '', image: sandboxImage(id), name: id };
-    found.set(id, { id, isSandbox: true, podUid: uid, labels, createdMs: msOf(createdAt) });
+    found.set(id, { id, isSandbox: true, isRunning, podUid: uid, labels, createdMs: msOf(createdAt) });
   }
   for (const { id, podSandboxId, state, labels: given, metadata, image, imageRef, createdAt } of containers) {
     const sandbox = found.get(podSandboxId);
@@ -41,13 +45,19 @@ export function ownersOf(
       image: image?.userSpecifiedImage || image?.image || imageRef,
       name: id,
     };
-    found.set(id, { id, isSandbox: false, podUid: sandbox.podUid, labels, createdMs: msOf(createdAt) });
+    const { podUid } = sandbox;
+    found.set(id, { id, isSandbox: false, isRunning: true, podUid, labels, createdMs: msOf(createdAt) });
   }
   return found;
 }
 
 /** Runtimes name a cgroup by the id of the container, maybe with a prefix and `.scope`. */
 const idInName = /(?:^|-)([a-z0-9]{64})(?:\.scope)?$/;
+
+/** Whether the cgroup is named like a container's. */
+export function isNamedById(cgroup: string): boolean {
+  return idInName.test(posix.basename(cgroup));
+}
 
 /** The owner by the name of the cgroup; a runtime's helper beside a container, such as conmon, is none. */
 function ownerByName(cgroup: string, owners: ReadonlyMap<string, CgroupOwner>): CgroupOwner | undefined {

@@ -17,7 +17,7 @@ import { CgroupSampler } from './cgroup-sampler.js';
 import { filledFileSystems } from './file-system-figures.js';
 import { linuxKernelFiles } from './kernel-files.js';
 import { statsLimits } from './limits.js';
-import { diskCounters, shownFileSystems } from './mounted-file-systems.js';
+import { diskCounters, mayHang, shownFileSystems } from './mounted-file-systems.js';
 import type { MeasuredNode } from './provider.js';
 import { imageIn } from './sandbox-images.js';
 import { containerFamilyNames, machineFamilyNames } from './test-cadvisor-names.js';
@@ -68,6 +68,7 @@ describe('a scrape', () => {
     tree.add('system/agent');
     tree.addProcess(41);
     tree.addProcess(42);
+    tree.put('proc/1/limits', 'Max open files            2048                 4096                 files\n');
   });
   afterEach(() => tree.destroy());
 
@@ -238,6 +239,12 @@ describe('a scrape', () => {
     ['no processes of a pod itself', 'pod', 'container_processes', '} 0 '],
     ['the network of the machine', 'root', 'container_network_receive_bytes_total', ',interface="eth0"} 7 '],
     ['the memory of the machine', 'root', 'container_memory_usage_bytes', '} 150 '],
+    [
+      'the limit of open files of the first process',
+      'root',
+      'container_ulimits_soft',
+      ',ulimit="max_open_files"} 2048 ',
+    ],
     ['all memory as the limit', 'root', 'container_spec_memory_limit_bytes', '} 8192\n'],
     ['swap of the machine', 'root', 'container_memory_swap', '} 1024 '],
     ['file systems', 'root', 'container_fs_usage_bytes', ',device="/dev/sda1"} 30 '],
@@ -465,13 +472,34 @@ describe('file systems', () => {
     expect(shownFileSystems(many, '/root')).toHaveLength(statsLimits.fileSystems);
   });
 
+  it.each([
+    ['/', false],
+    ['/boot', false],
+    ['/data', true],
+    ['/data/disk', true],
+    ['/database', false],
+    ['/fuse', true],
+  ])('at %s may hang: %s', (path, expected) => {
+    const mounts = [
+      mount('/', 'overlay', 'overlay'),
+      mount('/boot', 'ext4', '/dev/sda1'),
+      mount('/data', 'nfs4', 'server:/path'),
+      mount('/data/disk', 'ext4', '/dev/sdb'),
+      mount('/database', 'xfs', '/dev/sdc'),
+      mount('/fuse', 'fuse.sshfs', 'server:'),
+    ];
+    expect(mayHang(mounts, path)).toBe(expected);
+    expect(mayHang([mount('/', 'nfs', 'server:/root')], path)).toBe(true);
+  });
+
   it('that do not answer are left out', async () => {
     const clock = new VirtualClock();
     const facts = { blockBytes: 2, blocks: 10, freeBlocks: 4, availableBlocks: 3, inodes: 5, freeInodes: 1 };
     const host = {
       mounts: { list: async () => [mount('/a', 'ext4', '/dev/a'), mount('/b', 'nfs', 'gone:/b')] },
+      files: { statFileSystem: async (path: string) => (path === '/a' ? facts : undefined) },
       apart: (key: string) => ({
-        files: { statFileSystem: () => (key === '/a' ? Promise.resolve(facts) : new Promise(() => {})) },
+        files: { statFileSystem: () => (key === '/a' ? Promise.reject(key) : new Promise(() => {})) },
       }),
       // Only these calls are made.
     } as unknown as Parameters<typeof filledFileSystems>[0];

@@ -1,17 +1,15 @@
 /** One scrape of `/metrics/cadvisor`: lists cgroups and containers, reads each cgroup once, and writes the text. */
 import { setImmediate } from 'node:timers/promises';
-import { BoundedMap, type Clock } from '../../async/index.js';
+import type { Clock } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import { type MachineShape, machineText } from './cadvisor-machine.js';
 import { containersText } from './cadvisor-metrics.js';
-import { type CgroupOwner, type OwnedCgroups, ownedCgroups, ownersOf } from './cadvisor-owners.js';
-import { basicsOfSample, type CadvisorSubject, subjectLabels } from './cadvisor-subject.js';
+import { type KnownOwners, OwnerBook } from './cadvisor-owner-book.js';
+import { basicsOfSample, type CadvisorSubject } from './cadvisor-subject.js';
 import { summarySubjects } from './cadvisor-summary.js';
-import { cgroupCandidates } from './cgroup-names.js';
 import type { CgroupSampler, DetailedSample } from './cgroup-sampler.js';
 import { type DiskCounters, deviceNames, type FilledFileSystem } from './mounted-file-systems.js';
 import type { MeasuredNode, SystemCgroup } from './provider.js';
-import { sandboxImages } from './sandbox-images.js';
 
 export interface CadvisorScrapeOptions {
   readonly cri: Pick<CriRuntime, 'listPodSandbox' | 'listContainers'> &
@@ -40,18 +38,19 @@ export interface CadvisorPage {
 
 /** How long cgroups are read without a break. */
 const turnMs = 2;
-/** More than the containers of a node. */
-const maxKnown = 4_096;
 
 export function cadvisorScrape(options: CadvisorScrapeOptions): () => Promise<CadvisorPage> {
-  const known = new BoundedMap<string, string>({ maxEntries: maxKnown });
-  const images = sandboxImages(options.cri);
+  const { cri, cgroups: sampler, podCgroups } = options;
+  const book = sampler && new OwnerBook({ cri, sampler, podCgroups });
   let machine: MachineShape | undefined;
   return async () => {
     const errors: unknown[] = [];
     let subjects: readonly CadvisorSubject[] = [];
     try {
-      subjects = await subjectsNow(options, known, images);
+      subjects =
+        sampler === undefined || book === undefined
+          ? summarySubjects(await options.measured())
+          : await subjectsNow(options, sampler, book);
     } catch (error) {
       errors.push(error);
     }
@@ -79,40 +78,19 @@ function* pageParts(containers: Iterable<string>, machine: string): Generator<st
 
 async function subjectsNow(
   options: CadvisorScrapeOptions,
-  known: BoundedMap<string, string>,
-  images: ReturnType<typeof sandboxImages>,
+  sampler: CgroupSampler,
+  book: OwnerBook,
 ): Promise<CadvisorSubject[]> {
-  const { cri, clock, cgroups: sampler, systemCgroups, podCgroups, oomKills } = options;
-  if (sampler === undefined) return summarySubjects(await options.measured());
-  const [{ items }, { containers }, system, fileSystems] = await Promise.all([
-    cri.listPodSandbox({}),
-    cri.listContainers({}),
-    systemCgroups(),
-    options.fileSystems(),
-  ]);
-  const imageOf = await images(items.map(({ id }) => id));
-  const podCgroup = podCgroups();
+  const { clock, systemCgroups, oomKills } = options;
+  const [system, fileSystems] = await Promise.all([systemCgroups(), options.fileSystems()]);
   const listed = sampler.list(['/', ...system.map(({ cgroup }) => cgroup)]);
-  const elsewhere = ({ id, podUid }: CgroupOwner): string | undefined => {
-    const earlier = known.get(id);
-    if (earlier !== undefined && sampler.isThere(earlier)) return earlier;
-    const cgroup = cgroupCandidates(podCgroup(podUid), id).find((name) => sampler.isThere(name));
-    if (cgroup !== undefined) known.set(id, cgroup);
-    return cgroup;
-  };
-  const owned = ownedCgroups({
-    listed,
-    owners: ownersOf(items, containers, imageOf),
-    elsewhere,
-    podCgroup,
-    podsCgroup: system.find(({ name }) => name === 'pods')?.cgroup,
-  });
+  const owned = await book.of(listed, system.find(({ name }) => name === 'pods')?.cgroup);
   const disks = options.disks();
   const mounted = new Map(fileSystems.map(({ device, label }) => [device, label]));
   const names = { ofContainers: deviceNames(disks, new Map()), ofOthers: deviceNames(disks, mounted) };
   const rows = fileSystems.map((each) => ({ ...each, disk: disks.get(each.device) }));
   const subjects: CadvisorSubject[] = [];
-  const shown = new Set([...listed, ...owned.owners.keys()]);
+  const { shown } = owned;
   let turnBegan = clock.monotonic();
   for (const cgroup of shown) {
     // The rest of the agent goes on between two cgroups; one with many open files is slow to read.
@@ -136,7 +114,7 @@ async function subjectsNow(
 function subjectOf(
   cgroup: string,
   sample: DetailedSample,
-  { owners, pods }: OwnedCgroups,
+  { owners, labels }: KnownOwners,
   names: { readonly [K in 'ofContainers' | 'ofOthers']: ReturnType<typeof deviceNames> },
   fileSystems: CadvisorSubject['fileSystems'],
   sampler: CgroupSampler,
@@ -150,7 +128,7 @@ function subjectOf(
   const { createdAtMs } = sample;
   return {
     kind: isRoot ? 'root' : owner === undefined ? 'cgroup' : 'container',
-    labels: subjectLabels({ ...(owner?.labels ?? pods.get(cgroup)), id: cgroup }),
+    labels: labels.get(cgroup) ?? '',
     id: cgroup,
     createdMs: owner?.createdMs ?? createdAtMs,
     startMs: createdAtMs,

@@ -162,9 +162,9 @@ export function detailsOfV1(
     threads: isRoot ? 0 : numberIn(texts.pids('pids.current')),
     threadsMax: isRoot ? 0 : numberIn(texts.pids('pids.max')),
     spec: {
-      cpuPeriodMicros: isRoot ? 0 : numberIn(texts.cpu('cpu.cfs_period_us')),
+      cpuPeriodMicros: numberIn(texts.cpu('cpu.cfs_period_us')),
       cpuQuotaMicros: quota > 0 ? quota : undefined,
-      cpuShares: isRoot ? 0 : numberIn(texts.cpu('cpu.shares')),
+      cpuShares: numberIn(texts.cpu('cpu.shares')),
       memoryLimitBytes: limitOf(texts.memory('memory.limit_in_bytes')) ?? 0,
       swapLimitBytes: limitOf(texts.memory('memory.memsw.limit_in_bytes')) ?? 0,
       reservationBytes: limitOf(texts.memory('memory.soft_limit_in_bytes')) ?? 0,

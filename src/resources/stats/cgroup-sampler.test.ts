@@ -29,6 +29,17 @@ describe('the details of a cgroup', () => {
     expect(spec).toMatchObject({ cpuPeriodMicros: 100_000, cpuQuotaMicros: quota, cpuShares: 998 });
   });
 
+  it('of the root of version 1 have a share of CPU time, and no threads', () => {
+    const cpu = from({ 'cpu.shares': '1024\n', 'cpu.cfs_period_us': '100000\n', 'cpu.cfs_quota_us': '-1\n' });
+    const pids = from({ 'pids.current': '10\n', 'pids.max': '20\n' });
+    const texts = { cpu, cpuacct: nothing, memory: nothing, pids, blkio: nothing };
+    expect(detailsOfV1(texts, true)).toMatchObject({
+      threads: 0,
+      threadsMax: 0,
+      spec: { cpuPeriodMicros: 100_000, cpuQuotaMicros: undefined, cpuShares: 1024 },
+    });
+  });
+
   it.each([
     ['a quota', '50000\n', 50_000, { periods: 3, throttledSeconds: 2 }],
     ['no quota', '-1\n', undefined, undefined],
@@ -268,7 +279,32 @@ describe('CgroupSampler', () => {
     tree.add('kubepods/pod1/c1', { 'cgroup.procs': '70\n' });
     expect(await counted(2_000)).toEqual([1, 2]);
     tree.put('proc/70/fd/2', '');
+    // A process that opens a file has run.
+    tree.add('kubepods/pod1/c1', { 'cgroup.procs': '70\n', 'cpu.stat': 'usage_usec 5000001\n' });
     expect(await counted(2_000)).toEqual([1, 3]);
+  });
+
+  it('looks at the files of processes only when one of them has run, or when there are others', async () => {
+    const cgroup = 'kubepods/pod1/c1';
+    const seen = async (more: Readonly<Record<string, string>>): Promise<unknown> => {
+      tree.add(cgroup, more);
+      await clock.advance(2_000);
+      tree.reads.length = 0;
+      const { processes } = sampler.detailed(`/${cgroup}`)!;
+      return [processes.fileDescriptors, tree.reads.some((path) => path.endsWith('/fd'))];
+    };
+    for (const pid of [60, 61]) tree.addProcess(pid);
+    expect(await seen({ 'cgroup.procs': '60\n' })).toEqual([2, true]);
+    expect(await seen({ 'cgroup.procs': '60\n' })).toEqual([2, false]);
+    expect(await seen({ 'cgroup.procs': '60\n', 'cpu.stat': 'usage_usec 5000001\n' })).toEqual([2, true]);
+    const moved = { 'cgroup.procs': '60\n61\n', 'cpu.stat': 'usage_usec 5000001\n' };
+    expect(await seen(moved)).toEqual([4, true]);
+    expect(await seen(moved)).toEqual([4, false]);
+    // Another cgroup of the same name has other processes.
+    tree.remove(cgroup);
+    await clock.advance(2_000);
+    expect(sampler.detailed(`/${cgroup}`)).toBeUndefined();
+    expect(await seen(moved)).toEqual([4, true]);
   });
 
   it('reads files of any length whole', () => {

@@ -4,6 +4,7 @@ import { BoundedMap, type Clock } from '../../async/index.js';
 import { type BlkioSet, blkioSetsOf } from './block-io.js';
 import { type CgroupNumbers, type CgroupText, numbersOfV1, numbersOfV2, usageOf } from './cgroup.js';
 import { type CgroupDetails, detailsOfV1, detailsOfV2 } from './cgroup-details.js';
+import { CgroupListing } from './cgroup-listing.js';
 import { type CgroupTrees, cgroupTrees, type StatsController } from './cgroup-trees.js';
 import { KeptFiles } from './kept-files.js';
 import type { KernelFiles } from './kernel-files.js';
@@ -53,6 +54,7 @@ export class CgroupSampler {
   readonly #cgroupRoot: string;
   readonly #kept = new BoundedMap<string, KeptSample>({ maxEntries: statsLimits.cgroups });
   readonly #processes: ProcessCounts;
+  readonly #listing: CgroupListing;
   #openFiles: KeptFiles | undefined;
   #trees: CgroupTrees | undefined;
   #blkioSets: readonly BlkioSet[] | undefined;
@@ -66,6 +68,7 @@ export class CgroupSampler {
     this.#procRoot = procRoot;
     this.#cgroupRoot = cgroupRoot;
     this.#processes = new ProcessCounts({ clock, files, procRoot });
+    this.#listing = new CgroupListing({ files, directoryOf: (cgroup) => this.#mainDirectory(cgroup) });
   }
 
   /** What the summary needs. Throws if there is no such cgroup. */
@@ -99,6 +102,8 @@ export class CgroupSampler {
 
   #forget(cgroup: string): void {
     this.#created.delete(cgroup);
+    this.#processes.forget(cgroup);
+    this.#listing.forget(cgroup);
     this.#openFiles?.close(cgroup);
   }
 
@@ -119,7 +124,7 @@ export class CgroupSampler {
 
   isThere(name: string): boolean {
     const directory = this.#mainDirectory(pathOf(name));
-    return directory !== undefined && this.#files.modifiedMs(directory) !== undefined;
+    return directory !== undefined && this.#files.links(directory) !== undefined;
   }
 
   /** The processes of the cgroup itself. */
@@ -131,31 +136,16 @@ export class CgroupSampler {
 
   /** What went through the network of a process; undefined if the process is gone. */
   network(pid: number): InterfaceCounters[] | undefined {
-    const text = this.#files.read(`${this.#procRoot}/${pid}/net/dev`);
+    const path = `${this.#procRoot}/${pid}/net/dev`;
+    const short = this.#files.readCgroupFile(path);
+    // Whoever owns the network names its interfaces, in any script.
+    const text = short !== undefined && /[^\n -~]/.test(short) ? this.#files.read(path) : short;
     return text === undefined ? undefined : interfaceCounters(text);
   }
 
   /** The given cgroups and all below them that are there, level by level from the top, up to a limit. */
   list(tops: readonly string[]): string[] {
-    const found = new Set<string>();
-    let level = tops.filter((top) => this.isThere(top)).map((top) => pathOf(top));
-    for (let depth = 0; depth <= statsLimits.depth && level.length > 0; depth++) {
-      const next: string[] = [];
-      for (const cgroup of level) {
-        if (found.size === statsLimits.cgroups) return [...found];
-        if (found.has(cgroup)) continue;
-        found.add(cgroup);
-        if (cgroup !== root) next.push(...this.#children(cgroup));
-      }
-      level = next;
-    }
-    return [...found];
-  }
-
-  #children(cgroup: string): string[] {
-    const directory = this.#mainDirectory(cgroup);
-    const names = directory === undefined ? [] : this.#files.directories(directory);
-    return names.filter((name) => !name.endsWith('.mount')).map((name) => `${cgroup}/${name}`);
+    return this.#listing.list(tops.map((top) => pathOf(top)));
   }
 
   #mainDirectory(cgroup: string): string | undefined {
@@ -245,7 +235,10 @@ export class CgroupSampler {
       },
       // Without the controller the processes stand for their threads.
       details: { ...details, spec, threads: details.threads || (isRoot ? 0 : pids.length) },
-      processes: this.#processes.of(cgroup, pids, (file) => this.#keptOpen.ofProcess(cgroup, file)),
+      processes: this.#processes.of(
+        { cgroup, pids, firstPid: isRoot ? 1 : pids[0], cpuNanoSeconds: numbers.usageCoreNanoSeconds },
+        (file) => this.#keptOpen.ofProcess(cgroup, file),
+      ),
       hasPressure: this.#tree.version === 2 && cpuPressure !== undefined,
     };
   }

@@ -26,6 +26,8 @@ export interface KernelFiles {
   directories(path: string): readonly string[];
   link(path: string): string | undefined;
   modifiedMs(path: string): number | undefined;
+  /** How many names it has; a directory also has one for each directory in it. */
+  links(path: string): number | undefined;
 }
 
 /** A file of a cgroup or of a process that stays open. */
@@ -86,6 +88,7 @@ export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>):
         .map(({ name }) => name) ?? [],
     link: (path) => ifThere(() => readlinkSync(path)),
     modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
+    links: (path) => ifThere(() => statSync(path, { throwIfNoEntry: false })?.nlink),
   };
 }
 

@@ -42,6 +42,19 @@ export function shownFileSystems(mounts: readonly MountPoint[], withoutBelow: st
   return [...found.values()];
 }
 
+/** How full they are is in the kernel's memory. */
+const neverHangs =
+  /^(ext[234]?|xfs|squashfs|f2fs|jfs|reiserfs|hfs|hfsplus|ntfs3|vfat|msdos|exfat|udf|iso9660|btrfs|zfs|overlay|tmpfs|ramfs|rootfs|devtmpfs|proc|sysfs|cgroup2?)$/;
+
+/** Whether a server or a program answers for the path, or for a part of it. */
+export function mayHang(mounts: readonly MountPoint[], path: string): boolean {
+  return mounts.some(
+    ({ target, fsType }) =>
+      !neverHangs.test(fsType) &&
+      (target === '/' || target === path || (path.startsWith(target) && path[target.length] === '/')),
+  );
+}
+
 /** Counters of one disk or partition, in the order of the kernel's columns. */
 export interface DiskCounters {
   readonly name: string;

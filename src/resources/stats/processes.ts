@@ -34,34 +34,57 @@ export interface ProcessCountsOptions {
 const manyFiles = 256;
 const manyFilesMs = 10_000;
 
+interface KeptFigures {
+  readonly readAt: number;
+  /** What the processes had used before they were counted. */
+  readonly cpuNanoSeconds: bigint;
+  readonly pids: readonly number[];
+  readonly figures: ProcessFigures;
+}
+
+/** What a reading of a cgroup tells of its processes. */
+export interface ProcessesSeen {
+  readonly cgroup: string;
+  readonly pids: readonly number[];
+  /** The process whose limits are told. */
+  readonly firstPid: number | undefined;
+  /** Of the whole cgroup, read before its processes are looked at. */
+  readonly cpuNanoSeconds: bigint;
+}
+
 export class ProcessCounts {
   readonly #options: ProcessCountsOptions;
-  /** Of cgroups with many open files. */
-  readonly #kept = new BoundedMap<string, { readonly readAt: number; readonly figures: ProcessFigures }>({
-    maxEntries: statsLimits.cgroups,
-  });
+  readonly #kept = new BoundedMap<string, KeptFigures>({ maxEntries: statsLimits.cgroups });
 
   constructor(options: ProcessCountsOptions) {
     this.#options = options;
   }
 
   /** `readLimits` reads the limits of a process, given its file. */
-  of(
-    cgroup: string,
-    pids: readonly number[],
-    readLimits: (path: string) => string | undefined,
-  ): ProcessFigures {
+  of(seen: ProcessesSeen, readLimits: (path: string) => string | undefined): ProcessFigures {
     const { clock, files, procRoot } = this.#options;
-    const readAt = clock.monotonic();
+    const { cgroup, pids, firstPid, cpuNanoSeconds } = seen;
     const kept = this.#kept.get(cgroup);
-    if (kept !== undefined && readAt - kept.readAt < manyFilesMs && pids[0] === kept.figures.firstPid) {
-      return { ...kept.figures, processes: pids.length };
+    const readAt = clock.monotonic();
+    if (kept !== undefined && firstPid === kept.figures.firstPid) {
+      // Only a process that runs opens and closes files: most sandboxes never do.
+      if (kept.cpuNanoSeconds === cpuNanoSeconds && areSame(kept.pids, pids)) return kept.figures;
+      const hasMany = kept.figures.fileDescriptors >= manyFiles;
+      if (hasMany && readAt - kept.readAt < manyFilesMs) return { ...kept.figures, processes: pids.length };
     }
-    const figures = processFigures({ ...files, readLimits }, procRoot, pids);
-    if (figures.fileDescriptors < manyFiles) this.#kept.delete(cgroup);
-    else this.#kept.set(cgroup, { readAt, figures });
+    const figures = processFigures({ ...files, readLimits }, procRoot, pids, firstPid);
+    const comparable = pids.length <= statsLimits.processes ? pids : [];
+    this.#kept.set(cgroup, { readAt, cpuNanoSeconds, pids: comparable, figures });
     return figures;
   }
+
+  forget(cgroup: string): void {
+    this.#kept.delete(cgroup);
+  }
+}
+
+function areSame(some: readonly number[], others: readonly number[]): boolean {
+  return some.length === others.length && some.every((pid, at) => pid === others[at]);
 }
 
 /** Counts no more open files than are listed, see `statsLimits`. */
@@ -69,6 +92,7 @@ export function processFigures(
   files: Pick<KernelFiles, 'names' | 'link'> & { readLimits(path: string): string | undefined },
   procRoot: string,
   pids: readonly number[],
+  first = pids[0],
 ): ProcessFigures {
   let fileDescriptors = 0;
   let sockets = 0;
@@ -81,7 +105,6 @@ export function processFigures(
     looks -= some.length;
     for (const name of some) if (files.link(`${directory}/${name}`)?.startsWith('socket') === true) sockets++;
   }
-  const [first] = pids;
   const limits = first === undefined ? undefined : files.readLimits(`${procRoot}/${first}/limits`);
   return {
     firstPid: first,

@@ -10,10 +10,16 @@ const batch = 8;
 const maxAsked = 512;
 const longestImageChars = 1_024;
 
-/** Empty for what the runtime does not tell. */
+export interface SandboxImages {
+  /** Empty for what the runtime does not tell. */
+  of(id: string): string;
+  /** Whether the runtime was asked for all of them. */
+  readonly isComplete: boolean;
+}
+
 export function sandboxImages(
   cri: Partial<Pick<CriRuntime, 'podSandboxStatus'>>,
-): (ids: readonly string[]) => Promise<(id: string) => string> {
+): (ids: readonly string[]) => Promise<SandboxImages> {
   const known = new BoundedMap<string, string>({ maxEntries: maxKnown });
   const ask = async (id: string): Promise<void> => {
     try {
@@ -28,7 +34,8 @@ export function sandboxImages(
       cri.podSandboxStatus === undefined ? [] : ids.filter((id) => !known.has(id)).slice(0, maxAsked);
     for (let at = 0; at < unknown.length; at += batch)
       await Promise.all(unknown.slice(at, at + batch).map(ask));
-    return (id) => known.get(id) ?? '';
+    const isComplete = cri.podSandboxStatus === undefined || ids.every((id) => known.has(id));
+    return { of: (id) => known.get(id) ?? '', isComplete };
   };
 }
 

@@ -51,6 +51,7 @@ export class TestCgroups {
       directories: counted(real.directories),
       link: counted(real.link),
       modifiedMs: counted(real.modifiedMs),
+      links: counted(real.links),
     };
   }
 
