@@ -2,11 +2,11 @@
 import type { CpuSet, Pod } from '../../kube/index.js';
 import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
 import type { AlignmentMetrics, PodLevelMetrics } from '../topology-manager/index.js';
-import { type CpuState, exclusiveCpus } from './cpu-state.js';
+import type { CpuState } from './cpu-state.js';
 import { groupIds } from './cpu-topology.js';
 import { exclusiveCpuCount } from './exclusive-requests.js';
 import type { CpuManagerMetrics } from './metrics.js';
-import { availableCpus, type StaticPolicy } from './static-policy.js';
+import { availableCpus, freshDefault, type StaticPolicy } from './static-policy.js';
 
 export interface CpuManagerRecorderOptions {
   readonly policy: StaticPolicy | undefined;
@@ -103,7 +103,8 @@ export class CpuManagerRecorder {
   #figures(state: CpuState): void {
     const { policy, metrics } = this.#options;
     if (policy === undefined) return;
-    const exclusive = exclusiveCpus(state);
+    // All that was in the pool and is not any more, whoever has it.
+    const exclusive = freshDefault(policy).difference(state.defaultCpuSet);
     metrics.sharedPoolMillis.set(availableCpus(policy, state).size * 1000);
     metrics.exclusiveCount.set(exclusive.size);
     for (const [node, cpus] of policy.topology.numaNodes) {

@@ -72,6 +72,8 @@ export class CpuManager implements HintProvider {
   #unproven = new Set<string>();
 
   readonly #names = new WeakMap<Pod, ReadonlyMap<string, Container>>();
+  /** The entries of each pod that `removeStale` has seen to be of its containers. */
+  readonly #checked = new WeakMap<Pod, ReadonlyMap<string, CpuSet> | undefined>();
 
   constructor(options: CpuManagerOptions) {
     this.#options = options;
@@ -193,7 +195,11 @@ export class CpuManager implements HintProvider {
     if (decision.kind === 'refused') return refusalOf(decision);
     this.#reusable = decision.reusable;
     if (decision.kind === 'kept') return allocated;
+    const { uid } = pod.metadata;
+    const isChecked = this.#checked.get(pod) === this.#state.entries.get(uid);
     this.#become(decision.state);
+    // The new entry is of this container; with those that were checked before, all are.
+    if (isChecked) this.#checked.set(pod, this.#state.entries.get(uid));
     this.#recorder.given(pod, container.name, decision.cpus, this.#state);
     return allocated;
   }
@@ -223,7 +229,7 @@ export class CpuManager implements HintProvider {
     if (policy === undefined || !pods.allSourcesReady()) return;
     for (const [uid, containers] of this.#state.entries) {
       const pod = this.#pending?.metadata.uid === uid ? this.#pending : pods.activePod(uid);
-      if (pod === undefined && pods.mayRun(uid)) continue;
+      if (pod === undefined ? pods.mayRun(uid) : this.#isKnownGood(pod, containers)) continue;
       const names = this.#namesOf(pod);
       for (const [name, cpus] of containers) {
         const container = names.get(name);
@@ -231,7 +237,13 @@ export class CpuManager implements HintProvider {
         this.#become(withoutEntry(this.#state, uid, name));
         this.#recorder.released(pod === undefined ? undefined : podRef(pod), uid, name, cpus, this.#state);
       }
+      if (pod !== undefined) this.#checked.set(pod, this.#state.entries.get(uid));
     }
+  }
+
+  /** Whether the entries are those that were all found to be the pod's: each container asks for each pod. */
+  #isKnownGood(pod: Pod, containers: ReadonlyMap<string, CpuSet>): boolean {
+    return this.#checked.get(pod) === containers;
   }
 
   /** Each container of a pod that is admitted asks for the names of all of them. */

@@ -74,7 +74,7 @@ export class FreeCpus {
 
   /** How many CPUs of a group are free. */
   count(groups: CpuGroups, id: number): number {
-    return this.of(groups, id).size;
+    return this.#free.sizeWith(groups.get(id) ?? CpuSet.empty);
   }
 
   of(groups: CpuGroups, id: number): CpuSet {
@@ -87,12 +87,12 @@ export class FreeCpus {
 
   /** The groups of some CPUs by the number of their CPUs that are free, then by id. */
   #sorted(cpus: CpuSet, groupOf: GroupOf, groups: CpuGroups): readonly number[] {
-    const sizes = new Map<number, number>();
-    for (const cpu of cpus) {
+    const ids = new Set<number>();
+    for (const cpu of cpus.toArray()) {
       const place = this.topology.placeOf.get(cpu);
-      if (place === undefined || sizes.has(groupOf(place))) continue;
-      sizes.set(groupOf(place), this.count(groups, groupOf(place)));
+      if (place !== undefined) ids.add(groupOf(place));
     }
-    return [...sizes].sort(([a, sizeA], [b, sizeB]) => sizeA - sizeB || a - b).map(([id]) => id);
+    const sizes = [...ids].map((id): [number, number] => [id, this.count(groups, id)]);
+    return sizes.sort(([a, sizeA], [b, sizeB]) => sizeA - sizeB || a - b).map(([id]) => id);
   }
 }

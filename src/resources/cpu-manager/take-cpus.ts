@@ -109,22 +109,22 @@ function takePart(cpus: FreeCpus, cache: number): void {
 
 function takeByCore(cpus: FreeCpus): void {
   const { cores } = cpus.topology;
-  takeFirst(
-    cpus,
-    cpus.cores().flatMap((core) => [...cpus.of(cores, core)]),
-  );
+  takeFirst(cpus, cores, cpus.cores());
 }
 
 function takeBySocket(cpus: FreeCpus): void {
   const { sockets } = cpus.topology;
-  takeFirst(
-    cpus,
-    cpus.sockets().flatMap((socket) => [...cpus.of(sockets, socket)]),
-  );
+  takeFirst(cpus, sockets, cpus.sockets());
 }
 
-function takeFirst(cpus: FreeCpus, order: readonly number[]): void {
-  cpus.take(CpuSet.of(order.slice(0, cpus.needed)));
+/** The first that are free, group by group. */
+function takeFirst(cpus: FreeCpus, groups: CpuGroups, order: readonly number[]): void {
+  const found: number[] = [];
+  for (const id of order) {
+    if (found.length >= cpus.needed) break;
+    found.push(...cpus.of(groups, id).toArray());
+  }
+  cpus.take(CpuSet.of(found.slice(0, cpus.needed)));
 }
 
 /** The same share of each node, and the rest in groups. Packed if no nodes can give the same. */

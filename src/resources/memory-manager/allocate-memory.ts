@@ -66,16 +66,18 @@ export function blocksFor(request: MemoryRequest, ids: readonly number[]): reado
  * pod starts, so these may use it again.
  */
 export function reusableMemory({ entries }: MemoryAssignments, pod: Pod): ReusableMemory {
-  const held = ordinaryInitContainers(pod).flatMap(
-    ({ name }) => entries.get(pod.metadata.uid)?.get(name) ?? [],
-  );
-  return (ids, type) => {
-    let bytes = 0;
-    for (const block of held) {
-      if (block.type === type && isSameSet(block.numaAffinity, ids)) bytes += block.size;
+  const held = new Map<string, number>();
+  for (const { name } of ordinaryInitContainers(pod)) {
+    for (const { type, numaAffinity, size } of entries.get(pod.metadata.uid)?.get(name) ?? []) {
+      const place = placeOf(numaAffinity, type);
+      held.set(place, (held.get(place) ?? 0) + size);
     }
-    return bytes;
-  };
+  }
+  return (ids, type) => (held.size === 0 ? 0 : (held.get(placeOf(ids, type)) ?? 0));
+}
+
+function placeOf(ids: readonly number[], type: string): string {
+  return `${type} ${[...ids].sort((a, b) => a - b).join()}`;
 }
 
 export function ordinaryInitContainers({ spec }: Pod): readonly Container[] {

@@ -113,6 +113,29 @@ export function usedMemory(unused: MachineMemory, assignments: MemoryAssignments
   return { kind: 'fits', machine: draft };
 }
 
+/**
+ * What more blocks leave of a machine, where that depends on no other assignment: none lies on several nodes. Undefined
+ * where it does, or where the blocks do not fit.
+ */
+export function withMoreBlocks(
+  machine: MachineMemory,
+  blocks: readonly MemoryBlock[],
+): MachineMemory | undefined {
+  if (blocks.some(({ numaAffinity }) => numaAffinity.length !== 1)) return undefined;
+  const after = new Map(machine);
+  for (const { cells } of machine.values()) if (cells.length !== 1) return undefined;
+  for (const block of blocks) {
+    const [id = -1] = block.numaAffinity;
+    const node = after.get(id);
+    if (node?.memoryMap.has(block.type) !== true) return undefined;
+    const draft = draftOf(node);
+    draft.numberOfAssignments = node.numberOfAssignments + 1;
+    if (take(new Map([[id, draft]]), block) > 0) return undefined;
+    after.set(id, draft);
+  }
+  return after;
+}
+
 interface NodeDraft {
   numberOfAssignments: number;
   readonly memoryMap: Map<string, TableDraft>;
@@ -202,6 +225,9 @@ function isSameNode(left: NodeMemory, right: NodeMemory): boolean {
 }
 
 export function isSameSet(left: readonly number[], right: readonly number[]): boolean {
+  // Nearly always both are sorted, and asking this is what a pod with many containers costs most.
+  if (left.length === right.length && left.every((id, at) => id === right[at])) return true;
+  if (left.length <= 1 && right.length <= 1) return false;
   return (
     new Set([...left, ...right]).size === new Set(left).size && new Set(left).size === new Set(right).size
   );

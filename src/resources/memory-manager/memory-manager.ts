@@ -16,6 +16,7 @@ import {
   blocksFor,
   chooseNodes,
   hasEnded,
+  ordinaryInitContainers,
   reusableMemory,
   withContainerBlocks,
   withoutStale,
@@ -27,7 +28,9 @@ import {
   type MemoryAssignments,
   type MemoryBlock,
   noAssignments,
+  type UsedMemory,
   usedMemory,
+  withMoreBlocks,
 } from './machine-memory.js';
 import {
   asResourceHints,
@@ -176,9 +179,11 @@ export class MemoryManager implements HintProvider {
     const chosen = chooseNodes(this.#machine, demand, bound ?? hint);
     if (chosen.kind === 'refused') return this.#refused('node', chosen.message);
     const blocks = blocksFor(request, chosen.ids);
-    return this.#assign('node', withContainerBlocks(this.#assignments, pod, container, blocks), [
-      'node_exclusive',
-    ]);
+    const after = withContainerBlocks(this.#assignments, pod, container, blocks);
+    // With init containers the blocks of others may have shrunk, too.
+    const isAdded = ordinaryInitContainers(pod).length === 0;
+    const machine = isAdded ? withMoreBlocks(this.#machine, blocks) : undefined;
+    return this.#assign('node', after, ['node_exclusive'], machine);
   }
 
   allocatePod(pod: Pod, hint: TopologyHint): AllocationOutcome {
@@ -285,8 +290,10 @@ export class MemoryManager implements HintProvider {
     source: 'node' | 'pod',
     assignments: MemoryAssignments,
     types: readonly string[],
+    known?: MachineMemory,
   ): AllocationOutcome {
-    const used = usedMemory(this.#unused, assignments);
+    const used: UsedMemory =
+      known === undefined ? usedMemory(this.#unused, assignments) : { kind: 'fits', machine: known };
     if (used.kind === 'unfit') return this.#refused(source, used.problem);
     const { podLevel } = this.#options;
     podLevel?.allocations.inc({ resource_name: 'memory', source });

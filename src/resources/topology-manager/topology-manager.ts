@@ -1,4 +1,5 @@
 /** Admits pods: asks every provider where it could serve the pod, agrees on NUMA nodes, and has everything allocated there. */
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../async/index.js';
 import { type Container, hasPodLevelResources, type Pod } from '../../kube/index.js';
 import type { AllocationOutcome, HintProvider, TopologyHint } from './hint-provider.js';
@@ -25,6 +26,9 @@ export interface TopologyRefusal {
   /** Set if the pod is not refused but to be judged again when this resolves. */
   readonly until?: Promise<void>;
 }
+
+/** Containers that are served at a time. The files of who has what are written anew after each turn, so it is no fewer. */
+const containersPerTurn = 64;
 
 /** Without nodes: where there is room. */
 const anywhere: TopologyHint = { mask: undefined, preferred: false };
@@ -96,7 +100,8 @@ export class TopologyManager {
     operation: 'add' | 'resize',
     signal: AbortSignal,
   ): Promise<TopologyRefusal | undefined> {
-    for (const container of startedContainers(pod)) {
+    for (const [index, container] of startedContainers(pod).entries()) {
+      await pauseBefore(index);
       const answers = this.#askedFor(operation).map((provider) => provider.containerHints(pod, container));
       const hint = this.#agree(pod, policy, answers, 'container');
       if ('reason' in hint) return hint;
@@ -156,7 +161,8 @@ export class TopologyManager {
     hintOf: (container: Container) => TopologyHint,
     signal: AbortSignal,
   ): Promise<TopologyRefusal | undefined> {
-    for (const container of startedContainers(pod)) {
+    for (const [index, container] of startedContainers(pod).entries()) {
+      await pauseBefore(index);
       const refusal = await this.#allocate(pod, container, hintOf(container), signal);
       if (refusal !== undefined) return refusal;
     }
@@ -187,6 +193,11 @@ export class TopologyManager {
     }
     return undefined;
   }
+}
+
+/** A pod may have as many containers as it likes; other work has its turn between them. */
+async function pauseBefore(index: number): Promise<void> {
+  if (index > 0 && index % containersPerTurn === 0) await setImmediate();
 }
 
 /** In the order in which they start. */
