@@ -159,6 +159,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'InPlacePodVerticalScalingExclusiveCPUs',
   'InPlacePodVerticalScalingExclusiveMemory',
   'InPlacePodVerticalScalingInitContainers',
+  'InPlacePodVerticalScalingSchedulerPreemption',
   'KubeletAllocatedPodsEndpoint',
   'KubeletEnsureSecretPulledImages',
   'KubeletInUserNamespace',

@@ -1,6 +1,7 @@
 /** Pods that ask for other resources while they run: what is given, what waits, and what a restart makes of it. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { sleep } from '../../src/async/index.js';
+import { resolveFeatureGates } from '../../src/config/index.js';
 import { SimulatedMachine } from '../../src/host/index.js';
 import type { Container, Node as NodeObject, Pod, PodCondition } from '../../src/kube/index.js';
 import { parseResourceCheckpoint } from '../../src/kube/index.js';
@@ -241,6 +242,36 @@ describe('a resize', () => {
     node.put(asking('a', '1500m', { ...critical, generation: 2 }));
     await node.until('it is given', () => given(node, 'a') === '1500m');
     expect(node.status('small')).toMatchObject({ phase: 'Failed', reason: 'Preempting' });
+  });
+
+  it('of a critical pod waits where the scheduler makes room', async () => {
+    const { gates } = resolveFeatureGates({ InPlacePodVerticalScalingSchedulerPreemption: true });
+    const node = await startNode({ kubelet: { ...kubeletOf(), gates } });
+    const critical = { spec: { priority: 2_000_000_000 } };
+    node.put(asking('small', '1'));
+    node.put(asking('a', '1', critical));
+    await node.untilReady('a');
+    await node.untilReady('small');
+    node.put(asking('a', '1500m', { ...critical, generation: 2 }));
+    await node.until('it waits', () => pending(node, 'a')?.reason === 'Deferred');
+    expect(pending(node, 'a')?.message).toBe(tooMuch(1500, 1000, 2000));
+    expect(node.status('small')?.phase).toBe('Running');
+  });
+
+  it('that waits is not tried for a pod that comes', async () => {
+    const node = await startNode({ kubelet: kubeletOf() });
+    node.put(asking('other', '1'));
+    node.put(asking('a', '500m'));
+    await node.untilReady('a');
+    await node.untilReady('other');
+    node.put(asking('a', '1500m', { generation: 2 }));
+    await node.until('it waits', () => pending(node, 'a')?.reason === 'Deferred');
+    const { lastProbeTime } = pending(node, 'a') ?? {};
+    await node.advance(5 * second);
+    node.put(asking('new', '100m'));
+    await node.untilReady('new');
+    await node.advance(5 * second);
+    expect(pending(node, 'a')?.lastProbeTime).toBe(lastProbeTime);
   });
 });
 

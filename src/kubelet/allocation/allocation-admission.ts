@@ -29,6 +29,8 @@ export interface AllocationAdmissionOptions {
   readonly active: () => readonly Pod[];
   readonly handlers: readonly AdmissionHandler[];
   readonly rules: ResizeRules;
+  /** Whether a critical pod's resize ends others; where it does not, the scheduler sees to that. */
+  readonly preemptsForResizes: boolean;
   readonly makeRoom: (pod: Pod, active: readonly Pod[], shortages: readonly Shortage[]) => Promise<MadeRoom>;
   /** What the runtime was last told of a pod. */
   readonly inForce: (pod: Pod) => ResourcesInForce;
@@ -86,7 +88,7 @@ export class AllocationAdmission {
 
   /** What can never be done is told apart from what lacks room; other pods make room for a critical one. */
   async judgeResize(pod: Pod, before: Pod): Promise<ResizeAnswer> {
-    const { rules, metrics, handlers, makeRoom } = this.#options;
+    const { rules, metrics, handlers, preemptsForResizes, makeRoom } = this.#options;
     const infeasible = resizeInfeasibility(pod, before, rules);
     if (infeasible !== undefined) {
       metrics.infeasible.inc({ reason_detail: infeasible.detail });
@@ -94,7 +96,7 @@ export class AllocationAdmission {
     }
     const attempt = this.#attempt(pod, this.#options.active(), 'resize');
     let answer = await admit(handlers, attempt);
-    if (!answer.admit && answer.shortages !== undefined) {
+    if (!answer.admit && answer.shortages !== undefined && preemptsForResizes) {
       const made = await makeRoom(pod, attempt.others, answer.shortages);
       if (made.kind === 'refused') answer = made.refusal;
       else {

@@ -95,6 +95,7 @@ export function createAllocation(settings: AllocationSettings, rooms: Allocation
       pinsMemory:
         config.memoryManagerPolicy === 'Static' && !gates.enabled('InPlacePodVerticalScalingExclusiveMemory'),
     },
+    preemptsForResizes: !gates.enabled('InPlacePodVerticalScalingSchedulerPreemption'),
     inForce: (pod) => inForceOf(pod, actuated, peek),
     reconstruct: (pod) => {
       const { uid } = pod.metadata;
