@@ -80,6 +80,25 @@ describe('admission', () => {
     expect(lines.join('')).not.toContain('numa_node');
   });
 
+  it.each(['none', 'restricted'] as const)(
+    'of many containers lets other work have its turn: %s',
+    async (policy) => {
+      const { topology, calls } = manager(policy === 'none' ? {} : { policy });
+      const containers = Array.from({ length: 200 }, (_, index) => ({ name: `c${index}`, image: 'i' }));
+      const turns: number[] = [];
+      let isOver = false;
+      const look = (): void => {
+        turns.push(calls.length);
+        if (!isOver) setImmediate(look);
+      };
+      setImmediate(look);
+      await topology.admit({ ...two, spec: { containers } }, 'add', signal);
+      isOver = true;
+      const served = new Set(turns.filter((count) => count > 0 && count < calls.length));
+      expect(served.size).toBe(3);
+    },
+  );
+
   it('asks, agrees and allocates container by container', async () => {
     const { topology, calls } = manager({ policy: 'restricted' });
     expect(await topology.admit(two, 'add', signal)).toBeUndefined();
