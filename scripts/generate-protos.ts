@@ -21,6 +21,7 @@ const protos: readonly ProtoEntry[] = [
   { proto: 'src/pods/pods-api/pods-api.proto' },
   { proto: 'src/resources/pod-resources/pod-resources.proto' },
   { proto: 'src/resources/pod-resources/pod-resources-alpha.proto' },
+  { proto: 'src/tracing/recording/otlp.proto' },
   // What the generator's own test reads: every feature once.
   { proto: 'scripts/proto/every-feature.proto' },
 ];

@@ -17,6 +17,7 @@ import {
   streamingLimits,
   webSocketLimits,
 } from '../src/streaming/limits.js';
+import { traceLimits } from '../src/tracing/limits.js';
 import { csiLimits } from '../src/volumes/csi/limits.js';
 import { remoteDiskLimits } from '../src/volumes/plugins/remote-disks/limits.js';
 
@@ -40,6 +41,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/resources/device-manager/limits.ts deviceLimits': deviceLimits,
   'src/resources/dra/limits.ts draLimits': draLimits,
   'src/resources/stats/limits.ts statsLimits': { ...statsLimits },
+  'src/tracing/limits.ts traceLimits': traceLimits,
 };
 
 /** As people read it: the unit is at the end of the constant's name. */

@@ -27,6 +27,7 @@ import {
 } from '../node/index.js';
 import { eventRate } from '../pods/events/index.js';
 import type { Timeline } from '../timeline/index.js';
+import type { Tracer } from '../tracing/index.js';
 import { StartFailure } from './start-failure.js';
 import { kubernetesVersion, version } from './version.js';
 
@@ -35,6 +36,7 @@ export interface ClusterSettings {
   readonly nodeName: string;
   readonly timeline: Timeline;
   readonly registry: Registry;
+  readonly tracer: Tracer;
 }
 
 export interface OpenCluster {
@@ -48,7 +50,7 @@ export interface OpenCluster {
 
 /** Rejects when there is no usable way to an API server; one that is only away is no reason. */
 export async function openCluster(settings: ClusterSettings, signal: AbortSignal): Promise<OpenCluster> {
-  const { configuration, nodeName, timeline, registry } = settings;
+  const { configuration, nodeName, timeline, registry, tracer } = settings;
   const { flags, config } = configuration;
   const connections: KubeConnection[] = [];
   const requestMetrics = createApiRequestMetrics(registry);
@@ -59,6 +61,7 @@ export async function openCluster(settings: ClusterSettings, signal: AbortSignal
       // The first word is whom the API names as the owner of what is written: that must not change with the agent.
       userAgent: `kubelet/${kubernetesVersion} (linux/${kubernetesArchitecture(process.arch)}) nodelet/${version}`,
       metrics: requestMetrics,
+      tracer,
       onProblem: (message) => timeline.record({ kind: 'problem', what: 'api.connection', message }),
       ...(credentials === undefined ? {} : { credentials }),
     });

@@ -11,6 +11,7 @@ import type { EvictionStats } from '../resources/eviction/index.js';
 import type { MachineFacts } from '../runtime-manager/config/index.js';
 import { containerdEvents, criEvents } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
+import type { Tracer } from '../tracing/index.js';
 import type { AgentCgroups } from './cgroups.js';
 import { configProposals } from './config-proposals.js';
 import { containerManager } from './container-manager.js';
@@ -27,6 +28,7 @@ export interface AgentNode {
   readonly host: MachineFacts;
   readonly timeline: Timeline;
   readonly registry: Registry;
+  readonly tracer: Tracer;
 }
 
 export interface KubeletOptionsInput {
@@ -41,7 +43,7 @@ export interface KubeletOptionsInput {
 }
 
 export async function kubeletOptions(
-  { configuration, nodeName, environment, host, timeline, registry }: AgentNode,
+  { configuration, nodeName, environment, host, timeline, registry, tracer }: AgentNode,
   { runtime, cgroupDriver, cgroups, objects, evictionStats, oom }: KubeletOptionsInput,
 ): Promise<KubeletOptions> {
   const { config, flags, featureGates } = configuration;
@@ -76,6 +78,7 @@ export async function kubeletOptions(
         : { directory: path.resolve(flags.devicePluginDir), waitMs: flags.devicePluginWaitMs },
     timeline,
     registry,
+    tracer,
     objects,
     claims: objects,
     cgroups: cgroups?.pods,

@@ -8,6 +8,7 @@ import type { ServingCertificate } from '../node/index.js';
 import type { StatsProvider } from '../resources/stats/index.js';
 import { type ServerListener, startHealthz, startReadOnly } from '../server/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
+import type { Tracer } from '../tracing/index.js';
 import { StartFailure } from './start-failure.js';
 import { kubernetesVersion } from './version.js';
 
@@ -16,6 +17,7 @@ export interface ListenerOptions {
   readonly timeline: Timeline;
   readonly stats: StatsProvider;
   readonly flushLog: () => Promise<void>;
+  readonly tracer: Tracer;
 }
 
 export interface MainPortOptions extends ListenerOptions {
@@ -32,12 +34,12 @@ export function servesMainPort({ config, standalone, explicit }: LoadedConfigura
 
 /** The read-only port and the health port. */
 export async function startListeners(given: Kubelet, shared: ListenerOptions): Promise<ServerListener[]> {
-  const { configuration, timeline, stats, flushLog } = shared;
+  const { configuration, timeline, stats, flushLog, tracer } = shared;
   const { address, readOnlyPort, healthzBindAddress, healthzPort } = configuration.config;
   const listeners: ServerListener[] = [];
   if (readOnlyPort > 0) {
     const kubelet = { ...given, stats };
-    const options = { address, port: readOnlyPort, timeline, version: kubernetesVersion, flushLog };
+    const options = { address, port: readOnlyPort, timeline, version: kubernetesVersion, flushLog, tracer };
     listeners.push(await taken('readOnlyPort', options, () => startReadOnly(kubelet, options)));
   }
   if (healthzPort > 0) {
@@ -47,7 +49,7 @@ export async function startListeners(given: Kubelet, shared: ListenerOptions): P
 }
 
 export async function startMainPort(kubelet: Kubelet, options: MainPortOptions): Promise<ServerListener> {
-  const { configuration, timeline, stats, api, serving, setVerbosity, flushLog } = options;
+  const { configuration, timeline, stats, api, serving, setVerbosity, flushLog, tracer } = options;
   const { config, featureGates: gates, flags } = configuration;
   const { startKubeletApi } = await import('../server/main/kubelet-api.js');
   return await taken('port', config, () =>
@@ -66,6 +68,7 @@ export async function startMainPort(kubelet: Kubelet, options: MainPortOptions):
         flags: shownFlags(flags),
         setVerbosity,
         flushLog,
+        tracer,
       },
     ),
   );

@@ -29,6 +29,7 @@ import {
 import { followStopRequest } from './stop-request.js';
 import { findSystemd } from './systemd.js';
 import { keepOnDisk } from './timeline-on-disk.js';
+import { startTracing } from './tracing.js';
 import { kubernetesVersion } from './version.js';
 
 /** Runs until the signal is aborted or the agent cannot go on; nothing of it is left afterwards. */
@@ -60,23 +61,30 @@ export async function runAgent(
     });
     registerFeatureGates(registry, configuration.featureGates.all());
     registerMetricCounts(registry);
-    const node: AgentNode = { configuration, nodeName, environment, host, timeline, registry };
-    const cluster = standalone ? undefined : await enterCluster(node, signal);
+    const tracing = await startTracing(configuration, { nodeName, timeline, registry });
+    const { tracer } = tracing;
     try {
-      if (signal.aborted) return;
-      const runtime = connectRuntime({ ...configuration, metrics: registry.once(createCriMetrics) });
+      const node: AgentNode = { configuration, nodeName, environment, host, timeline, registry, tracer };
+      const cluster = standalone ? undefined : await enterCluster(node, signal);
       try {
-        await unlessAborted(
-          signal,
-          validateRuntime(runtime, config.containerRuntimeEndpoint, timeline, signal),
-        );
         if (signal.aborted) return;
-        await runKubelet({ node, runtime, cluster, log, systemd, stopped: stop.received, onReady });
+        const metrics = registry.once(createCriMetrics);
+        const runtime = connectRuntime({ ...configuration, metrics, tracer });
+        try {
+          await unlessAborted(
+            signal,
+            validateRuntime(runtime, config.containerRuntimeEndpoint, timeline, signal),
+          );
+          if (signal.aborted) return;
+          await runKubelet({ node, runtime, cluster, log, systemd, stopped: stop.received, onReady });
+        } finally {
+          runtime.close();
+        }
       } finally {
-        runtime.close();
+        cluster?.close();
       }
     } finally {
-      cluster?.close();
+      await tracing.close();
     }
   } finally {
     stop.release();

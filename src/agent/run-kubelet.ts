@@ -43,7 +43,7 @@ export interface RunKubeletOptions {
 /** Resolves when everything that it started has ended. Rejects with a StartFailure when the kubelet cannot run. */
 export async function runKubelet(options: RunKubeletOptions): Promise<void> {
   const { node, runtime, cluster, log, systemd, stopped, onReady } = options;
-  const { configuration, timeline, registry } = node;
+  const { configuration, timeline, registry, tracer } = node;
   const { config, flags, featureGates } = configuration;
   const cri = withCallRules(runtime, {
     requestTimeoutMs: config.runtimeRequestTimeout,
@@ -106,7 +106,7 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     tasks,
   );
   evictionLink.connect(eviction);
-  const listening = { configuration, timeline, stats, flushLog: log.flush };
+  const listening = { configuration, timeline, stats, flushLog: log.flush, tracer };
   const listeners: ServerListener[] = [];
   try {
     if (serving !== undefined) {

@@ -3,6 +3,7 @@ import { systemClock } from '../async/index.js';
 import type { KubeletConfiguration } from '../config/index.js';
 import { type CriClient, type CriMetrics, connectCri } from '../cri/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
+import type { Tracer } from '../tracing/index.js';
 import { StartFailure } from './start-failure.js';
 
 export interface RuntimeConnectionOptions {
@@ -11,10 +12,11 @@ export interface RuntimeConnectionOptions {
     'containerRuntimeEndpoint' | 'imageServiceEndpoint' | 'runtimeRequestTimeout'
   >;
   readonly metrics: CriMetrics;
+  readonly tracer?: Tracer;
 }
 
 /** The transport alone: the kubelet puts its rules for calls around it. */
-export function connectRuntime({ config, metrics }: RuntimeConnectionOptions): CriClient {
+export function connectRuntime({ config, metrics, tracer }: RuntimeConnectionOptions): CriClient {
   const { containerRuntimeEndpoint: endpoint, imageServiceEndpoint, runtimeRequestTimeout } = config;
   try {
     return connectCri({
@@ -23,6 +25,7 @@ export function connectRuntime({ config, metrics }: RuntimeConnectionOptions): C
       requestTimeoutMs: runtimeRequestTimeout,
       metrics,
       bare: true,
+      ...(tracer === undefined ? {} : { tracer }),
     });
   } catch (error) {
     throw new StartFailure(

@@ -1,11 +1,13 @@
 /** The client of a real runtime: both CRI services over gRPC, with the kubelet's call rules by default. */
 import { asError, type Clock, systemClock } from '../async/index.js';
 import { GrpcConnection, type MethodInfo } from '../grpc/index.js';
+import { forwardingTracer, type Tracer } from '../tracing/index.js';
 import { socketPathOfEndpoint } from './endpoint.js';
 import { CriError, criCodeName } from './errors.js';
 import { ImageService, RuntimeService } from './gen/cri.js';
 import { type CriMetrics, countCall, createCriMetrics } from './metrics.js';
 import type { CallOptions, CriRuntime } from './runtime.js';
+import { tracedStream, tracedUnary } from './traced-calls.js';
 import { withCallRules } from './with-call-rules.js';
 
 export interface ConnectCriOptions {
@@ -23,6 +25,11 @@ export interface ConnectCriOptions {
   readonly metrics?: CriMetrics;
   /** Applies no call rules; the kubelet that gets the client does. Calls end only at their `timeoutMs` and `signal`. */
   readonly bare?: boolean;
+  /**
+   * Makes a span of every call, and tells the runtime of it.
+   * @default the runtime is told of the traces of callers alone
+   */
+  readonly tracer?: Tracer;
 }
 
 export interface CriClient extends CriRuntime {
@@ -41,7 +48,7 @@ export function connectCri(options: ConnectCriOptions): CriClient {
   const runtimeConnection = new GrpcConnection(runtimePath);
   const imageConnection = imagePath === runtimePath ? runtimeConnection : new GrpcConnection(imagePath);
 
-  const bare = grpcCriRuntime(runtimeConnection, imageConnection);
+  const bare = grpcCriRuntime(runtimeConnection, imageConnection, options.tracer ?? forwardingTracer());
   const calls = options.bare
     ? bare
     : withCallRules(bare, { requestTimeoutMs, clock, metrics, runtimeEndsCalls: true });
@@ -69,24 +76,31 @@ function failValidation(api: 'runtime' | 'image', endpoint: string, error: unkno
 }
 
 /** Both services without call rules. */
-function grpcCriRuntime(runtimeConnection: GrpcConnection, imageConnection: GrpcConnection): CriRuntime {
+function grpcCriRuntime(
+  runtimeConnection: GrpcConnection,
+  imageConnection: GrpcConnection,
+  tracer: Tracer,
+): CriRuntime {
   // Built from the method tables, whose keys and messages are those of CriRuntime.
   return {
-    ...methodsOf(RuntimeService, runtimeConnection),
-    ...methodsOf(ImageService, imageConnection),
+    ...methodsOf(RuntimeService, runtimeConnection, tracer),
+    ...methodsOf(ImageService, imageConnection, tracer),
   } as unknown as CriRuntime;
 }
 
 function methodsOf(
   service: Readonly<Record<string, MethodInfo<object, object>>>,
   connection: GrpcConnection,
+  tracer: Tracer,
 ): Record<string, (request: object, options?: CallOptions) => unknown> {
   return Object.fromEntries(
     Object.entries(service).map(([name, method]) => [
       name,
       method.serverStreaming
-        ? (request: object, options?: CallOptions) => connection.stream(method, request, options)
-        : (request: object, options?: CallOptions) => connection.unary(method, request, options),
+        ? (request: object, options?: CallOptions) =>
+            tracedStream(tracer, connection, method, request, options)
+        : (request: object, options?: CallOptions) =>
+            tracedUnary(tracer, connection, method, request, options),
     ]),
   );
 }

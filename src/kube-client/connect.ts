@@ -1,5 +1,6 @@
 /** Connects to an API server and creates clients that share its connections and differ in their limits. */
 import type { Clock } from '../async/index.js';
+import type { Tracer } from '../tracing/index.js';
 import { type Credentials, credentialsOf } from './credentials.js';
 import { HttpKubeApi } from './http-api.js';
 import type { ClusterAccess } from './kubeconfig.js';
@@ -16,6 +17,8 @@ export interface KubeConnectionOptions {
   readonly userAgent: string;
   /** Default: metrics that nobody reads. */
   readonly metrics?: ApiRequestMetrics;
+  /** Default: requests are no spans. */
+  readonly tracer?: Tracer;
   /** Called for files that became unusable while older content is still in use. */
   readonly onProblem?: (message: string) => void;
 }
@@ -60,6 +63,7 @@ export function connectKubeApi(options: KubeConnectionOptions): KubeConnection {
         ...(rate === undefined ? {} : { limiter: new TokenBucket({ clock, ...rate }) }),
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
         metrics,
+        ...(options.tracer === undefined ? {} : { tracer: options.tracer }),
       });
     },
     resetConnections: () => transport.resetConnections(),

@@ -2,6 +2,7 @@
 import { type Clock, errorText, sleep } from '../async/index.js';
 import { parseJson } from '../kube/manifests/json-text.js';
 import type { KubeList, KubeObject } from '../kube/types/index.js';
+import { forwardingTracer, type Tracer } from '../tracing/index.js';
 import { ApiUnreachable, apiErrorOf } from './api-error.js';
 import { apiClientLimits } from './limits.js';
 import { type ApiRequestMetrics, createApiRequestMetrics } from './metrics.js';
@@ -25,6 +26,7 @@ import { type RateLimiter, unlimited } from './rate-limiter.js';
 import { apiVersionOf, type PostedSubresource, type Resource } from './resources.js';
 import { collectionPath, defaultPriority, listQuery, objectPath, queryOf, watchQuery } from './rest-path.js';
 import { decideRetry, type RequestMethod, type RequestOutcome, readRetryAfter } from './retry-decision.js';
+import { tracedSend } from './traced-send.js';
 import {
   StaleConnection,
   type Transport,
@@ -41,6 +43,8 @@ export interface HttpKubeApiOptions {
   readonly timeoutMs?: number;
   /** Default: metrics that nobody reads. */
   readonly metrics?: ApiRequestMetrics;
+  /** Makes a span of every request, and tells the API server of it. Default: only traces of callers are passed on. */
+  readonly tracer?: Tracer;
 }
 
 /** For a server that forgot to end a watch. */
@@ -63,11 +67,13 @@ export class HttpKubeApi implements KubeApi {
   readonly #options: HttpKubeApiOptions;
   readonly #limiter: RateLimiter;
   readonly #metrics: ApiRequestMetrics;
+  readonly #tracer: Tracer;
 
   constructor(options: HttpKubeApiOptions) {
     this.#options = options;
     this.#limiter = options.limiter ?? unlimited;
     this.#metrics = options.metrics ?? createApiRequestMetrics();
+    this.#tracer = options.tracer ?? forwardingTracer();
   }
 
   get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options: GetOptions = {}): Promise<T> {
@@ -250,7 +256,7 @@ export class HttpKubeApi implements KubeApi {
     };
     let response: TransportResponse;
     try {
-      response = await transport.send(call);
+      response = await tracedSend(this.#tracer, transport, call);
     } catch (error) {
       finished('<error>');
       if (error instanceof StaleConnection)

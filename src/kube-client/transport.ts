@@ -31,6 +31,8 @@ export interface TransportRequest {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly purpose: 'call' | 'watch';
+  /** Headers beside those of the request itself. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A response with an unread body. The caller must call `close`, which also stops an unfinished body. */
@@ -144,6 +146,7 @@ export class Transport {
         accept: request.accept ?? 'application/json',
         'accept-encoding': 'identity',
         'user-agent': userAgent,
+        ...request.headers,
         ...(credential.bearerToken === undefined
           ? {}
           : { authorization: `Bearer ${credential.bearerToken}` }),

@@ -52,7 +52,7 @@ const otherMeanings: Readonly<Record<string, readonly string[]>> = {
   hairpinMode: ['runtimes/containerd/pod-network.ts'],
 };
 /** The same for words that are used all over. */
-const commonWords = new Set(['contentType', 'tracing.endpoint']);
+const commonWords = new Set(['contentType']);
 
 it.each(configFields.map(({ path }) => path))(
   '%s is told to have an effect exactly if it has one',

@@ -101,6 +101,8 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'kubeAPIQPS',
   'kubeAPIBurst',
   'allowedUnsafeSysctls',
+  'tracing.endpoint',
+  'tracing.samplingRatePerMillion',
   'shutdownGracePeriod',
   'shutdownGracePeriodCriticalPods',
   'shutdownGracePeriodByPodPriority',

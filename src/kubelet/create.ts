@@ -63,6 +63,7 @@ import { handleProbeUpdate } from './sync/probe-updates.js';
 import { isRuntimeGone } from './sync/runtime-gone.js';
 import { SyncLoop } from './sync/sync-loop.js';
 import { podsDueAtTick } from './sync/sync-tick.js';
+import { tracedSyncer } from './sync/traced-syncer.js';
 import { createWhatIf, type WhatIfDeps } from './what-if/create-what-if.js';
 
 export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
@@ -278,32 +279,35 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     new PodWorkers({
       clock,
       timeline,
-      syncer: createPodSyncer(settings, {
-        runtime,
-        runtimeName,
-        check,
-        pleg,
-        statuses,
-        reasons,
-        volumes,
-        probes,
-        users,
-        actuated,
-        allocation: syncAllocation({ allocated, states: resizes, runtime }),
-        directories,
-        deadContainers,
-        states,
-        sync,
-        unprepareResources: dra && ((pod, signal) => dra.manager.unprepare(pod, signal)),
-        resourceHealth: (pod, name) => {
-          const container = pod.spec.containers.find((each) => each.name === name);
-          if (container === undefined) return [];
-          const ofPlugins = settings.gates.enabled('ResourceHealthStatus')
-            ? resources.devices?.health(pod.metadata.uid, name)
-            : undefined;
-          return [...(ofPlugins ?? []), ...(dra?.manager.health(pod, container) ?? [])];
-        },
-      }),
+      syncer: tracedSyncer(
+        settings.tracer,
+        createPodSyncer(settings, {
+          runtime,
+          runtimeName,
+          check,
+          pleg,
+          statuses,
+          reasons,
+          volumes,
+          probes,
+          users,
+          actuated,
+          allocation: syncAllocation({ allocated, states: resizes, runtime }),
+          directories,
+          deadContainers,
+          states,
+          sync,
+          unprepareResources: dra && ((pod, signal) => dra.manager.unprepare(pod, signal)),
+          resourceHealth: (pod, name) => {
+            const container = pod.spec.containers.find((each) => each.name === name);
+            if (container === undefined) return [];
+            const ofPlugins = settings.gates.enabled('ResourceHealthStatus')
+              ? resources.devices?.health(pod.metadata.uid, name)
+              : undefined;
+            return [...(ofPlugins ?? []), ...(dra?.manager.health(pod, container) ?? [])];
+          },
+        }),
+      ),
       queue,
       allocated: (pod) =>
         withJudgedGeneration(asGiven(pod), {

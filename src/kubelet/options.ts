@@ -16,6 +16,7 @@ import type { MachineFacts, ServiceSource } from '../runtime-manager/config/inde
 import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime-manager/index.js';
 import type { RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
+import type { Tracer } from '../tracing/index.js';
 import type {
   CallCsi,
   ClaimStore,
@@ -136,6 +137,8 @@ export interface KubeletOptions {
   readonly clock?: Clock;
   /** @default a timeline of its own, which nobody reads */
   readonly timeline?: Timeline;
+  /** @default nothing is traced; the traces of callers are passed on */
+  readonly tracer?: Tracer;
   /** @default a registry of its own */
   readonly registry?: Registry;
   /**

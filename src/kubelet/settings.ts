@@ -15,6 +15,7 @@ import { type ProbeNetwork, systemNetwork } from '../probes/index.js';
 import { type MachineFacts, readMachineFacts } from '../runtime-manager/config/index.js';
 import { criEvents, type RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import { Timeline } from '../timeline/index.js';
+import { forwardingTracer, type Tracer } from '../tracing/index.js';
 import { createKubeletMetrics, type KubeletMetrics } from './metrics.js';
 import { readStandaloneNode, type StandaloneNode } from './node/standalone-node.js';
 import type { AddedSource, DeadContainerPolicy, KubeletOptions } from './options.js';
@@ -30,6 +31,7 @@ export interface KubeletSettings extends Omit<KubeletOptions, 'runtime' | 'runti
   readonly gates: FeatureGates;
   readonly clock: Clock;
   readonly timeline: Timeline;
+  readonly tracer: Tracer;
   readonly registry: Registry;
   readonly metrics: KubeletMetrics;
   readonly host: MachineFacts;
@@ -100,6 +102,7 @@ export async function readSettings({
     gates,
     clock,
     timeline,
+    tracer: options.tracer ?? forwardingTracer(),
     registry,
     metrics,
     host: options.host ?? (await readMachineFacts()),

@@ -1,5 +1,6 @@
 /** The two listeners without authentication, the read-only port and the health port, and their routes. */
 import { systemClock } from '../async/index.js';
+import { forwardingTracer, type Tracer } from '../tracing/index.js';
 import type { HealthCheck, ServerKubelet } from './contracts.js';
 import { disabledDebugRoutes } from './debug-prefixes.js';
 import { healthzRoutes, pingCheck } from './healthz.js';
@@ -10,10 +11,13 @@ import { statsRoutes } from './main/stats.js';
 import { metricsRoute } from './metrics-route.js';
 import { podsRoute } from './pods.js';
 import type { Route } from './routes.js';
+import { tracedRoutes } from './traced-routes.js';
 
 export interface ReadonlyServerOptions extends Omit<ListenOptions, 'name'> {
   /** Resolves when the log has taken everything so far; called regularly for the `log` health check. */
   readonly flushLog?: () => Promise<void>;
+  /** @default requests are no spans */
+  readonly tracer?: Tracer | undefined;
   /** The agent's version, for metrics. */
   readonly version?: string;
 }
@@ -23,9 +27,10 @@ export async function startReadOnly(
   kubelet: ServerKubelet,
   options: ReadonlyServerOptions,
 ): Promise<ServerListener> {
-  const { flushLog = flushStderr, ...listenOptions } = options;
+  const { flushLog = flushStderr, tracer = forwardingTracer(), ...listenOptions } = options;
   const logHealth = new LogHealth(options.clock ?? systemClock, flushLog);
-  const listener = await listen(readOnlyRoutes(kubelet, logHealth, options), {
+  const routes = readOnlyRoutes(kubelet, logHealth, options);
+  const listener = await listen(tracedRoutes(routes, { tracer, isOpenToAll: true }), {
     ...listenOptions,
     name: 'readonly',
   });

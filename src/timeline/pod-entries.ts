@@ -14,6 +14,8 @@ export type VolumeStep = 'report' | 'attach' | 'turn' | 'stage' | 'publish' | 'u
 type RecordedProbeResult = 'success' | 'failure' | 'unknown';
 
 export interface PodEntries {
+  /** A source has shown the pod; the duration is how long it waited to be looked at. */
+  'pod.seen': { source: string };
   /** The pod was admitted. */
   'pod.admit': NoData;
   /** The pod is neither admitted nor refused yet: the device plugin of a resource has not registered. */

@@ -68,6 +68,8 @@ export interface RuntimeEntries {
   'image.use': { image: string };
   /** An image is pulled. */
   'image.pull': { image: string };
+  /** An image was pulled; the duration includes the wait for other pulls. */
+  'image.pulled': { image: string; bytes: number };
   /** An image is not on the machine and may not be pulled. */
   'image.refuse': { image: string };
   /** An image was removed, or could not be. */

@@ -55,6 +55,7 @@ export function createMembership(
     api: apis.main,
     clock,
     timeline,
+    tracer: settings.tracer,
     random,
     statuses,
     pods,

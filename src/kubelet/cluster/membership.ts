@@ -7,11 +7,12 @@ import type { PodActivity } from '../../pods/events/index.js';
 import type { StatusManager } from '../../pods/status/index.js';
 import type { PressureCondition } from '../../resources/eviction/index.js';
 import type { PodVolumes } from '../ports.js';
+import type { KubeletSettings } from '../settings.js';
 import type { NodeSettings, RuntimeView } from './node-options.js';
 
 /** What a membership needs of the kubelet. */
 export interface MembershipDeps {
-  readonly settings: NodeSettings;
+  readonly settings: NodeSettings & Pick<KubeletSettings, 'tracer'>;
   readonly pods: PodManager;
   readonly statuses: StatusManager;
   readonly check: RuntimeView;

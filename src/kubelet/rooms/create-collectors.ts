@@ -28,6 +28,7 @@ export function createCollectors(
     | 'cri'
     | 'clock'
     | 'timeline'
+    | 'tracer'
     | 'registry'
     | 'nodeName'
     | 'podLogsDir'
@@ -56,12 +57,13 @@ export function createCollectors(
     readonly mountedImages: () => ReadonlySet<string> | undefined;
   },
 ): Collectors {
-  const { config, cri, clock, timeline, registry, nodeName, podLogsDir, containerLogsDir } = settings;
+  const { config, cri, clock, timeline, tracer, registry, nodeName, podLogsDir, containerLogsDir } = settings;
   return {
     garbage: new GarbageCollector({
       cri,
       clock,
       timeline,
+      tracer,
       nodeName,
       policy: settings.deadContainers,
       podStates,
@@ -78,6 +80,7 @@ export function createCollectors(
       cri,
       clock,
       timeline,
+      tracer,
       nodeName,
       policy: imageGcPolicy(config),
       mountedImages,

@@ -1,7 +1,16 @@
 /** What each kind of change in the desired pods leads to: admission, and work for the pod's worker. */
 
 import { type Clock, type Gate, type TaskGroup, untilAborted } from '../../async/index.js';
-import { isMirrorPod, isTerminalPhase, type Pod, type PodStatus, qosClass } from '../../kube/index.js';
+import {
+  configSeenAnnotation,
+  configSourceAnnotation,
+  isMirrorPod,
+  isTerminalPhase,
+  type Pod,
+  type PodStatus,
+  parseTimestamp,
+  qosClass,
+} from '../../kube/index.js';
 import type { ConfigUpdate, PodConfig, PodManager } from '../../pods/desired/index.js';
 import { needsReadinessReconcile, rejectedStatus } from '../../pods/status/index.js';
 import type { PodWorkers } from '../../pods/workers/index.js';
@@ -79,6 +88,7 @@ export class PodHandlers {
   additions(added: readonly Pod[]): Promise<void> | undefined {
     const { admission, allocation, clock } = this.#options;
     const byAge = [...added].sort(byCreation);
+    for (const pod of byAge) if (!isMirrorPod(pod)) this.#seen(pod);
     for (const pod of byAge)
       if (!isMirrorPod(pod) && !isTerminalPhase(pod.status?.phase)) admission.recall(pod);
     const isOld = (pod: Pod): boolean => admission.isFromBefore(pod);
@@ -87,6 +97,21 @@ export class PodHandlers {
     if (adding !== undefined) return adding.then(() => allocation.added(inOrder));
     allocation.added(inOrder);
     return undefined;
+  }
+
+  #seen(pod: Pod): void {
+    const { clock, timeline } = this.#options;
+    const { [configSourceAnnotation]: source = '', [configSeenAnnotation]: shown = '' } =
+      pod.metadata.annotations ?? {};
+    const shownMs = parseTimestamp(shown);
+    timeline.record({
+      kind: 'observation',
+      what: 'pod.seen',
+      message: `${source || 'a source'} has shown the pod`,
+      pod: podRef(pod),
+      ...(shownMs === undefined ? {} : { durationMs: Math.max(0, clock.now() - shownMs) }),
+      data: { source },
+    });
   }
 
   #addAll(added: readonly Pod[], startMs: number): Promise<void> | undefined {

@@ -4,6 +4,7 @@ import { isCancelled, jitter, sleep, TaskGroup, type Timer } from '../../async/i
 import type { Pod } from '../../kube/index.js';
 import { isApiError } from '../../kube-client/index.js';
 import type { PodRef, Timeline } from '../../timeline/index.js';
+import { forwardingTracer, podAttributes, type Tracer, traced } from '../../tracing/index.js';
 import { type ApiPodMetrics, createApiPodMetrics } from '../metrics.js';
 import { canBeDeletedFromApi } from './api-merge.js';
 import {
@@ -22,6 +23,8 @@ import type { StatusManager, VersionedStatus } from './manager.js';
 
 export interface ApiStatusSyncOptions extends WriteContext {
   readonly timeline: Timeline;
+  /** Default: writes are no spans. */
+  readonly tracer?: Tracer;
   readonly statuses: Pick<StatusManager, 'entry' | 'entries' | 'onChange' | 'remove'>;
   readonly pods: WriteContext['pods'] & { mirrorOf(pod: Pod): Pod | undefined };
   /** Called for each confirmed write, with the API's object. */
@@ -44,6 +47,7 @@ const refusedPauseMs = 1_000;
 export class ApiStatusSync {
   readonly #options: ApiStatusSyncOptions;
   readonly #syncDuration: ApiPodMetrics['statusSyncDuration'];
+  readonly #tracer: Tracer;
   readonly #writesAtOnce: number;
   readonly #written = new Map<string, WrittenStatus>();
   readonly #waiting: StatusQueue;
@@ -59,6 +63,7 @@ export class ApiStatusSync {
   constructor(options: ApiStatusSyncOptions) {
     this.#options = options;
     this.#syncDuration = (options.metrics ?? createApiPodMetrics()).statusSyncDuration;
+    this.#tracer = options.tracer ?? forwardingTracer();
     this.#writesAtOnce = options.writesAtOnce ?? 8;
     this.#waiting = new StatusQueue(options.clock);
     this.#tasks = new TaskGroup({
@@ -187,7 +192,10 @@ export class ApiStatusSync {
 
   async #sync(entry: VersionedStatus, isReadFirst: boolean, signal: AbortSignal): Promise<void> {
     try {
-      await this.#write(entry, isReadFirst, signal);
+      const { uid, name, namespace } = entry;
+      const pod = { uid, name, namespace };
+      const span = { name: 'writeStatus', pod, isReport: true, attributes: podAttributes(pod) };
+      await traced(this.#tracer, span, () => this.#write(entry, isReadFirst, signal));
       this.#works();
     } catch (error) {
       if (isCancelled(error)) throw error;

@@ -8,6 +8,7 @@ import {
   throwIfCancelled,
 } from '../../async/index.js';
 import type { CriRuntime, ObservedPodStatus } from '../../cri/index.js';
+import { forwardingTracer, type Tracer, traced } from '../../tracing/index.js';
 import { type ContainerRemoval, deadToRemoveAfter } from './container-gc.js';
 import { forecastGarbage, type GarbageForecast } from './garbage-forecast.js';
 import { cleanLogLinks, cleanPodLogs, goneLogDirectories, type PodLogCleaning } from './log-cleaning.js';
@@ -16,6 +17,8 @@ import { RuntimeCleaner, type RuntimeCleanerOptions } from './runtime-cleaner.js
 export interface CollectorOptions extends RuntimeCleanerOptions {
   readonly cri: RuntimeCleanerOptions['cri'] & Pick<CriRuntime, 'containerStatus'>;
   readonly nodeName: string;
+  /** Default: passes are no spans. */
+  readonly tracer?: Tracer;
   /** Whether pods are being started or stopped, which removals would slow down; default never. */
   readonly isBusy?: () => boolean;
   /** Whether pods are queued to start or stop; default never. */
@@ -52,11 +55,11 @@ export class GarbageCollector {
 
   /** Collects soon after all sources are ready and then every minute, until stopped. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, timeline, nodeName } = this.#options;
+    const { clock, timeline, nodeName, tracer = forwardingTracer() } = this.#options;
     await this.#firstPassDue(signal);
     for (;;) {
       try {
-        await this.collect();
+        await traced(tracer, { name: 'Containers/GarbageCollect' }, () => this.collect());
       } catch (error) {
         if (isCancelled(error)) throw error;
         throwIfCancelled(signal);

@@ -6,6 +6,7 @@ import type { CriRuntime } from '../../cri/index.js';
 import { blockBytesOf } from '../../host/index.js';
 import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import { forwardingTracer, type Tracer, traced } from '../../tracing/index.js';
 import { createImageMetrics, type ImageMetrics } from '../metrics.js';
 import {
   type FileSystemUsage,
@@ -30,6 +31,8 @@ export interface ImageCollectorOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly nodeName: string;
+  /** Default: passes are no spans. */
+  readonly tracer?: Tracer;
   readonly policy: ImageGcPolicy;
   readonly usageOf?: (mountpoint: string) => Promise<FileSystemUsage>;
   /** Absent: metrics that nobody reads. */
@@ -68,11 +71,11 @@ export class ImageCollector {
 
   /** Collects periodically until stopped. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, timeline, nodeName, policy } = this.#options;
+    const { clock, timeline, nodeName, policy, tracer = forwardingTracer() } = this.#options;
     const collects = policy.highThresholdPercent < 100 || policy.maxAgeMs > 0;
     for (;;) {
       try {
-        if (collects) await this.collect();
+        if (collects) await traced(tracer, { name: 'Images/GarbageCollect' }, () => this.collect());
         else await this.detect();
         this.#failed = false;
       } catch (error) {

@@ -196,6 +196,16 @@ export class ImageManager implements ImageEnsurer {
     const pulled = await this.#recordedPull(request, key, tagged);
     const { ref, sizeBytes, durationMs } = pulled;
     const waitedMs = clock.monotonic() - askedMs;
+    this.#options.timeline.record({
+      kind: 'effect',
+      what: 'image.pulled',
+      message: `pulled image ${tagged}`,
+      pod: podRef(pod),
+      durationMs: waitedMs,
+      // An event already tells.
+      level: 'debug',
+      data: { image: tagged, bytes: sizeBytes ?? 0 },
+    });
     this.#metrics.pullDuration.observe(durationMs / 1000, {
       image_size_in_bytes: imageSizeLabel(sizeBytes),
     });

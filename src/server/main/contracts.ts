@@ -4,6 +4,7 @@ import type { CriRuntime } from '../../cri/index.js';
 import type { KubeApi } from '../../kube-client/index.js';
 import type { Kubelet, WhatIf } from '../../kubelet/index.js';
 import type { Registry } from '../../metrics/index.js';
+import type { Tracer } from '../../tracing/index.js';
 import type { ApiKubelet } from '../api/index.js';
 import type { ServerKubelet } from '../contracts.js';
 import type { ListenOptions } from '../listen.js';
@@ -45,6 +46,8 @@ export interface KubeletApiOptions extends Pick<ListenOptions, 'timeline' | 'clo
   readonly setVerbosity?: (verbosity: number) => void;
   /** The directory of `/logs/`. Default: `/var/log`. */
   readonly nodeLogsDir?: string;
+  /** @default requests are no spans */
+  readonly tracer?: Tracer | undefined;
   /** Resolves when the log has taken everything so far; called regularly for the `log` health check. */
   readonly flushLog?: () => Promise<void>;
 }

@@ -1,5 +1,6 @@
 /** The kubelet's main port: its whole API over TLS, for authenticated and authorized clients. */
 import { systemClock } from '../../async/index.js';
+import { forwardingTracer } from '../../tracing/index.js';
 import { AccessReviews } from '../auth/access-reviews.js';
 import type { Authenticators } from '../auth/authenticate.js';
 import { ClientCertificates, leadsTo } from '../auth/client-certificates.js';
@@ -13,6 +14,7 @@ import { readCaBundle } from '../tls/ca-bundle.js';
 import { reloadedFiles } from '../tls/reloaded-files.js';
 import { secureServing, type TlsServing } from '../tls/secure-serving.js';
 import { tlsSettings } from '../tls/settings.js';
+import { tracedRoutes } from '../traced-routes.js';
 import type { KubeletApiOptions, MainKubelet } from './contracts.js';
 import { countRequests } from './count-requests.js';
 import { mainRoutes } from './main-routes.js';
@@ -65,7 +67,9 @@ export async function startKubeletApi(
   });
   const logHealth = new LogHealth(clock, flushLog);
   try {
-    const listener = await listen(mainRoutes(kubelet, options, logHealth), {
+    const routes = mainRoutes(kubelet, options, logHealth);
+    const port = { tracer: options.tracer ?? forwardingTracer(), isOpenToAll: false };
+    const listener = await listen(tracedRoutes(routes, port), {
       name: 'main',
       address: config.address,
       port: config.port,
