@@ -1,6 +1,6 @@
 /** Gives containers the devices of plugins, and remembers who holds which across restarts. */
 import { join } from 'node:path/posix';
-import { type Clock, errorText, untilAborted } from '../../async/index.js';
+import { type Clock, errorText } from '../../async/index.js';
 import { type DurableFiles, DurableState } from '../../host/index.js';
 import {
   type AnyContainer,
@@ -17,18 +17,18 @@ import {
   type ResourceHints,
   type TopologyHint,
 } from '../topology-manager/index.js';
-import { type DeviceAdditions, mergeResponses } from './added-devices.js';
-import { deviceCheckpointName, type OpenDevicePlugin } from './contracts.js';
+import type { DeviceAdditions } from './added-devices.js';
+import { type DeviceRecord, deviceCheckpointName, type OpenDevicePlugin } from './contracts.js';
 import { DeviceAllocations } from './device-allocations.js';
 import { formatDeviceCheckpoint, parseDeviceCheckpoint } from './device-checkpoint.js';
 import { deviceHints, heldHints } from './device-hints.js';
-import { callPlugin, DevicePlugins } from './device-plugins.js';
+import { DevicePlugins } from './device-plugins.js';
 import { DeviceRecorder } from './device-recorder.js';
 import { type DeviceHolder, DeviceRecords, reusableIds } from './device-records.js';
-import { deviceLimits } from './limits.js';
 import type { DeviceManagerMetrics } from './metrics.js';
 import { deviceLimitsOf } from './resource-name.js';
 import { changedDevices, type ResourceState, shownHealth } from './resource-state.js';
+import { type DeviceStartPorts, startAdditions } from './start-additions.js';
 
 export interface DeviceManagerOptions {
   readonly clock: Clock;
@@ -64,6 +64,7 @@ export class DeviceManager implements HintProvider {
   readonly #file: DurableState | undefined;
   readonly #records = new DeviceRecords();
   readonly #allocations: DeviceAllocations;
+  readonly #starts: DeviceStartPorts;
   /** Containers that ran when the agent started, by pod and name. */
   #ranBefore: ReadonlySet<string> = new Set();
   /** Resources that are counted no longer, until a plugin offers them again. */
@@ -96,6 +97,8 @@ export class DeviceManager implements HintProvider {
       ranBefore: (uid, name) => !options.allSourcesReady() && this.#ranBefore.has(`${uid}/${name}`),
       write: () => this.#write(),
     });
+    const { plugins } = this;
+    this.#starts = { ...options, plugins, records: this.#records, allocations: this.#allocations };
     if (checkpoint === undefined) return;
     this.#file = new DurableState(
       checkpoint.store,
@@ -188,45 +191,9 @@ export class DeviceManager implements HintProvider {
   }
 
   /** What a container gets when it is created; rejects with the reason why it cannot be. */
-  async additions(pod: Pod, container: AnyContainer, signal: AbortSignal): Promise<DeviceAdditions> {
-    const { uid } = pod.metadata;
-    for (const [resource, count] of this.#demands(pod, container)) {
-      if (count === 0) continue;
-      await this.#preStart(uid, container.name, resource, signal);
-      if (!this.#options.isActive(uid)) continue;
-      while (this.#records.get(uid, container.name, resource) === undefined) {
-        const demand = { pod, container, resource, count, hint: anywhere };
-        const outcome = this.#allocations.allocate(demand, false);
-        if (outcome.kind === 'refused') throw new Error(outcome.message);
-        if (outcome.kind === 'allocated') break;
-        await untilAborted(outcome.until, signal);
-      }
-    }
-    return mergeResponses(this.#records.ofContainer(uid, container.name).map(([, { response }]) => response));
-  }
-
-  async #preStart(podUid: string, container: string, resource: string, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    if (this.plugins.state(resource) === undefined) {
-      throw new Error(`endpoint not found in cache for a registered resource: ${resource}`);
-    }
-    const last = this.plugins.last(resource);
-    if (last?.options.preStartRequired !== true) return;
-    const ids = [...this.#records.ids(podUid, container, resource)].sort();
-    if (ids.length === 0) {
-      throw new Error(
-        `no devices found allocated in local cache for pod ${podUid}, container ${container}, resource ${resource}`,
-      );
-    }
-    const failed = (reason: string, cause?: unknown): Error =>
-      new Error(`device plugin PreStartContainer rpc failed with err: ${reason}`, { cause });
-    const primary = this.plugins.primary(resource);
-    if (primary === undefined) throw failed(`endpoint ${last.socketPath} has been stopped`);
-    try {
-      await callPlugin(clock, deviceLimits.preStartMs, signal, (call) => primary.client.preStart(ids, call));
-    } catch (error) {
-      throw signal.aborted ? error : failed(errorText(error), error);
-    }
+  additions(pod: Pod, container: AnyContainer, signal: AbortSignal): Promise<DeviceAdditions> {
+    const wanted = this.#demands(pod, container).filter(([, count]) => count > 0);
+    return startAdditions(this.#starts, { pod, container, wanted }, signal);
   }
 
   /** What the node offers; forgets the resources of plugins that stayed away too long. */
@@ -247,13 +214,17 @@ export class DeviceManager implements HintProvider {
   /** How many devices of each resource are in use; undefined for a pod that holds none. */
   inUse(podUid: string): ReadonlyMap<string, number> | undefined {
     if (!this.#records.has(podUid)) return undefined;
-    const resources = new Set([...this.#records.holders()].map(({ resource }) => resource));
-    return new Map([...resources].map((resource) => [resource, this.#records.inUse(resource).size]));
+    return this.#records.heldCounts();
   }
 
   /** Whether any resource of plugins is known, or held. */
   get hasDevices(): boolean {
     return this.plugins.states().length > 0 || !this.#records.isEmpty;
+  }
+
+  /** What a container holds, by resource in the order of names. */
+  ofContainer(podUid: string, container: string): readonly (readonly [string, DeviceRecord])[] {
+    return this.#records.ofContainer(podUid, container);
   }
 
   /** Who holds what, for those who report it. */
@@ -316,5 +287,3 @@ export class DeviceManager implements HintProvider {
     return [...owners];
   }
 }
-
-const anywhere: TopologyHint = { mask: undefined, preferred: false };

@@ -32,6 +32,8 @@ export function idsByNode(
 export class DeviceRecords {
   /** By pod, container and resource. */
   readonly #pods = new Map<string, Map<string, Map<string, DeviceRecord>>>();
+  /** How many containers hold each device, by resource and id: admission asks for every pod, and must not go through all. */
+  readonly #held = new Map<string, Map<string, number>>();
 
   get(podUid: string, container: string, resource: string): DeviceRecord | undefined {
     return this.#pods.get(podUid)?.get(container)?.get(resource);
@@ -52,13 +54,30 @@ export class DeviceRecords {
     this.#pods.set(podUid, containers);
     const resources = containers.get(container) ?? new Map<string, DeviceRecord>();
     containers.set(container, resources);
+    const before = resources.get(resource);
+    if (before !== undefined) this.#count(resource, before, -1);
     resources.set(resource, record);
+    this.#count(resource, record, 1);
+  }
+
+  #count(resource: string, record: DeviceRecord, change: 1 | -1): void {
+    const counts = this.#held.get(resource) ?? new Map<string, number>();
+    for (const id of idsOf(record)) {
+      const count = (counts.get(id) ?? 0) + change;
+      if (count > 0) counts.set(id, count);
+      else counts.delete(id);
+    }
+    if (counts.size > 0) this.#held.set(resource, counts);
+    else this.#held.delete(resource);
   }
 
   /** Forgets all other pods; returns what they held. */
   keepOnly(isKept: (podUid: string) => boolean): readonly DeviceHolder[] {
-    const freed = [...this.holders()].filter(({ podUid }) => !isKept(podUid));
-    for (const { podUid } of freed) this.#pods.delete(podUid);
+    const gone = new Set([...this.#pods.keys()].filter((podUid) => !isKept(podUid)));
+    if (gone.size === 0) return [];
+    const freed = [...this.holders()].filter(({ podUid }) => gone.has(podUid));
+    for (const { resource, record } of freed) this.#count(resource, record, -1);
+    for (const podUid of gone) this.#pods.delete(podUid);
     return freed;
   }
 
@@ -71,17 +90,17 @@ export class DeviceRecords {
   }
 
   isHeld(resource: string): boolean {
-    for (const holder of this.holders()) if (holder.resource === resource) return true;
-    return false;
+    return this.#held.has(resource);
   }
 
   /** Ids that anybody holds. */
   inUse(resource: string): Set<string> {
-    const ids = new Set<string>();
-    for (const holder of this.holders()) {
-      if (holder.resource === resource) for (const id of idsOf(holder.record)) ids.add(id);
-    }
-    return ids;
+    return new Set(this.#held.get(resource)?.keys());
+  }
+
+  /** How many devices of each resource are held. */
+  heldCounts(): ReadonlyMap<string, number> {
+    return new Map([...this.#held].map(([resource, counts]) => [resource, counts.size]));
   }
 
   /** In the order of pods, containers and resources. */
