@@ -17,8 +17,6 @@ export interface DeviceProvider {
   devicesOf(podUid: string, container: string): readonly ListedDevice[];
   /** Healthy ones, held or not. */
   allocatable(): readonly ListedDevice[];
-  /** Takes back the devices of pods that have ended. */
-  free(): void;
 }
 
 export interface PodResourcesPorts {
@@ -58,7 +56,6 @@ export function createPodResources(
       cpus: () => resources.given.allocatableCpus(),
       memory: () => resources.given.allocatableMemory(),
     },
-    freeDevices: () => devices?.free(),
   });
   return servedSocket({
     timeline,

@@ -3,20 +3,21 @@ import { expect, it } from 'vitest';
 import { deviceProvider } from './device-provider.js';
 
 const provider = deviceProvider({
-  holders: () => [
-    {
-      podUid: 'u',
-      container: 'c',
-      resource: 'x.io/nic',
-      record: {
-        idsByNode: new Map([
-          [-1, ['free']],
-          [0, ['both', 'zero']],
-          [1, ['both']],
-        ]),
-      } as never,
-    },
-  ],
+  ofContainer: (podUid, container) =>
+    podUid !== 'u' || container !== 'c'
+      ? []
+      : [
+          [
+            'x.io/nic',
+            {
+              idsByNode: new Map([
+                [-1, ['free']],
+                [0, ['both', 'zero']],
+                [1, ['both']],
+              ]),
+            } as never,
+          ],
+        ],
   resources: () => [
     ['x.io/nic', { table: new Map([['a', { numaNodes: [1] }]]), healthy: new Set(['b', 'a']) } as never],
   ],

@@ -3,13 +3,12 @@ import type { DeviceManager } from '../../resources/device-manager/index.js';
 import type { ListedDevice } from '../../resources/pod-resources/index.js';
 import type { DeviceProvider } from './create-pod-resources.js';
 
-export function deviceProvider(manager: Pick<DeviceManager, 'holders' | 'resources'>): DeviceProvider {
+export function deviceProvider(manager: Pick<DeviceManager, 'ofContainer' | 'resources'>): DeviceProvider {
   return {
     devicesOf: (podUid, container) =>
       manager
-        .holders()
-        .filter((holder) => holder.podUid === podUid && holder.container === container)
-        .flatMap(({ resource, record }) => listed(resource, record.idsByNode)),
+        .ofContainer(podUid, container)
+        .flatMap(([resource, { idsByNode }]) => listed(resource, idsByNode)),
     allocatable: () =>
       manager.resources().flatMap(([resource, { table, healthy }]) =>
         [...healthy].sort().map((id): ListedDevice => {
@@ -17,8 +16,6 @@ export function deviceProvider(manager: Pick<DeviceManager, 'holders' | 'resourc
           return { resourceName: resource, id, numaNodes };
         }),
       ),
-    // Not here: a pod that is being admitted is not active yet and would lose what it is given. The next admission does it.
-    free: () => {},
   };
 }
 

@@ -35,8 +35,6 @@ export interface PodResourcesOptions extends ResourceSources {
     cpus(): readonly number[];
     memory(): readonly ListedMemory[];
   };
-  /** Takes back the devices of pods that have ended, which is done before they are listed. */
-  readonly freeDevices: () => void;
 }
 
 export function podResourcesServices(options: PodResourcesOptions): readonly GrpcService[] {
@@ -44,6 +42,11 @@ export function podResourcesServices(options: PodResourcesOptions): readonly Grp
   const rate = new CallRate(options.clock);
   const v1 = { server_api_version: 'v1' };
   const alpha = { server_api_version: 'v1alpha1' };
+  /** The record of a pod that has ended is kept until the next admission; its devices are free all the same. */
+  const devicesOfActive = (active: readonly Pod[]): ResourceSources['devices'] => {
+    const uids = new Set(active.map(({ metadata }) => metadata.uid));
+    return (uid, container) => (uids.has(uid) ? options.devices(uid, container) : []);
+  };
   return [
     {
       methods: PodResourcesLister,
@@ -52,9 +55,10 @@ export function podResourcesServices(options: PodResourcesOptions): readonly Grp
           rate.admit();
           metrics.requests.inc(v1);
           metrics.lists.inc(v1);
-          options.freeDevices();
-          const pods = options.listsActivePods ? activePods() : allPods();
-          return { podResources: pods.map((pod) => podResources(pod, options)) };
+          const active = activePods();
+          const sources = { ...options, devices: devicesOfActive(active) };
+          const pods = options.listsActivePods ? active : allPods();
+          return { podResources: pods.map((pod) => podResources(pod, sources)) };
         },
         getAllocatableResources: async (): Promise<AllocatableResourcesResponse> => {
           rate.admit();
@@ -87,8 +91,8 @@ export function podResourcesServices(options: PodResourcesOptions): readonly Grp
         list: async (): Promise<ListAlphaResponse> => {
           rate.admit();
           metrics.requests.inc(alpha);
-          options.freeDevices();
-          return { podResources: allPods().map((pod) => alphaPodResources(pod, options)) };
+          const devices = devicesOfActive(activePods());
+          return { podResources: allPods().map((pod) => alphaPodResources(pod, { devices })) };
         },
       },
     },
