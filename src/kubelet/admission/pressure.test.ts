@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { applyPodDefaults, type Pod, type PodSpec } from '../../kube/index.js';
 import type { PressureCondition } from '../../resources/eviction/index.js';
+import type { AdmissionOperation } from './admission.js';
 import { withoutPressure } from './pressure.js';
 
 const pod = (spec: Partial<PodSpec> = {}, annotations: Record<string, string> = {}): Pod => {
@@ -20,7 +21,7 @@ const asking = pod({
 const isStatic = pod({}, { 'kubernetes.io/config.source': 'file' });
 const critical = pod({ priority: 2_000_000_000 });
 
-it.each<[string, readonly PressureCondition[], Pod, boolean, boolean?]>([
+it.each<[string, readonly PressureCondition[], Pod, boolean, boolean?, AdmissionOperation?]>([
   ['no pressure', [], plain, true],
   ['memory: a pod without requests', ['MemoryPressure'], plain, false],
   ['memory: one that tolerates it', ['MemoryPressure'], tolerating, true],
@@ -31,9 +32,11 @@ it.each<[string, readonly PressureCondition[], Pod, boolean, boolean?]>([
   ['processes: one with a request', ['PIDPressure'], asking, false],
   ['processes: a critical pod', ['PIDPressure', 'MemoryPressure'], critical, true],
   ['disk: one that runs since before the agent started', ['DiskPressure'], plain, true, true],
-])('%s', (_rule, conditions, given, admits, runs = false) => {
+  ['disk: the resize of a pod that runs', ['DiskPressure'], asking, false, true, 'resize'],
+  ['disk: the resize of a critical pod', ['DiskPressure'], critical, true, true, 'resize'],
+])('%s', (_rule, conditions, given, admits, runs = false, operation = 'add') => {
   const handler = withoutPressure({ conditions: () => conditions, runsHere: () => runs });
-  expect(handler.admit({ pod: given, others: [], operation: 'add' })).toEqual(
+  expect(handler.admit({ pod: given, others: [], operation })).toEqual(
     admits
       ? { admit: true }
       : { admit: false, reason: 'Evicted', message: `The node had condition: [${conditions.join(' ')}]. ` },
