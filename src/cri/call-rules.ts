@@ -34,6 +34,8 @@ export const operationTypes = {
   updateContainerResources: 'update_container',
   reopenContainerLog: 'reopen_container_log',
   checkpointContainer: 'checkpoint_container',
+  checkpointPod: 'checkpoint_pod',
+  restorePod: 'restore_pod',
   getContainerEvents: 'get_container_events',
   execSync: 'exec_sync',
   exec: 'exec',

@@ -237,8 +237,9 @@ export function groupByPod(
 }
 
 function signalName(signal: Signal): string | undefined {
-  if (signal === Signal.RUNTIME_DEFAULT) return undefined;
-  return Object.entries(Signal).find(([, number]) => number === signal)?.[0];
+  if (signal === Signal.SIGNAL_RUNTIME_DEFAULT) return undefined;
+  const name = Object.entries(Signal).find(([, number]) => number === signal)?.[0];
+  return name?.replace('SIGNAL_', '');
 }
 
 export function observeContainerStatus(status: CriContainerStatus): ObservedContainerStatus {

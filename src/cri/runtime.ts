@@ -59,6 +59,8 @@ export interface CriRuntime {
   >;
   reopenContainerLog: UnaryCall<cri.ReopenContainerLogRequest, cri.ReopenContainerLogResponse>;
   checkpointContainer: UnaryCall<cri.CheckpointContainerRequest, cri.CheckpointContainerResponse>;
+  checkpointPod: UnaryCall<cri.CheckpointPodRequest, cri.CheckpointPodResponse>;
+  restorePod: UnaryCall<cri.RestorePodRequest, cri.RestorePodResponse>;
   getContainerEvents: StreamCall<cri.GetEventsRequest, cri.ContainerEventResponse>;
 
   // commands and streams

@@ -92,8 +92,9 @@ describe('a node that has joined', () => {
       kernelVersion: release(),
       osImage: expect.stringMatching(/Linux/),
       containerRuntimeVersion: expect.stringMatching(/^containerd:\/\/\d/),
-      kubeletVersion: expect.stringMatching(/^v1\.36\./),
+      kubeletVersion: expect.stringMatching(/^v1\.37\./),
       bootID: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      runningInUserNamespace: false,
     });
     expect(status?.images?.flatMap(({ names }) => names ?? [])).toContain(busybox);
   });

@@ -40,7 +40,7 @@ describe('nodelet', () => {
   it.each([
     ['help', ['help'], /nodelet agent \[flags\]/],
     ['version', ['version'], /^nodelet \d+\.\d+\.\d+\n$/],
-    ['a flag first means the agent', ['--version'], /^Kubernetes v1\.36\.\d+\n$/],
+    ['a flag first means the agent', ['--version'], /^Kubernetes v1\.37\.\d+\n$/],
     ["the agent's own help", ['agent', '--help'], /--container-runtime-endpoint/],
   ])('%s', async (_rule, args, output) => {
     const { code, stdout, stderr } = await nodelet(...args);

@@ -22,7 +22,7 @@ import {
   controllerArguments,
   etcdArguments,
 } from './control-plane-arguments.js';
-import { controlPlaneProgram, etcdProgram } from './control-plane-binaries.js';
+import { controlPlaneProgram, etcdProgram, type KubernetesVersion } from './control-plane-binaries.js';
 import { ClusterPki, certificateUser } from './control-plane-pki.js';
 import { pollUntil } from './poll.js';
 import { ServerProcess } from './server-process.js';
@@ -36,6 +36,8 @@ export interface ControlPlaneOptions {
   readonly controllers?: boolean;
   /** Run kube-scheduler. Default: no. */
   readonly scheduler?: boolean;
+  /** The version of kube-apiserver. Default: that of the other programs. */
+  readonly apiServerVersion?: KubernetesVersion;
   /** Added to kube-apiserver's command line. */
   readonly apiServerArgs?: readonly string[];
   /** Added to kube-controller-manager's command line. */
@@ -273,7 +275,8 @@ export class ControlPlane {
         () => true,
         () => false,
       );
-    this.#define('kube-apiserver', await controlPlaneProgram('kube-apiserver'), args, isReady);
+    const program = await controlPlaneProgram('kube-apiserver', this.#options.apiServerVersion);
+    this.#define('kube-apiserver', program, args, isReady);
   }
 
   async #startController(name: Controller): Promise<void> {

@@ -357,9 +357,9 @@ describe('after a restart', () => {
 
 describe('a whole kubelet', () => {
   it.each<[string, Record<string, boolean>, boolean, readonly string[]]>([
-    ['mounts with labels where the feature is on', { SELinuxMount: true }, true, [option('s1')]],
-    ['does not where it is off', {}, true, []],
-    ['does not where the machine has no SELinux', { SELinuxMount: true }, false, []],
+    ['mounts with labels by default', {}, true, [option('s1')]],
+    ['does not where the feature is off', { SELinuxMount: false }, true, []],
+    ['does not where the machine has no SELinux', {}, false, []],
   ])('%s', async (_, featureGates, isSelinuxEnabled, flags) => {
     const policy = { ...policyWithoutObject, exists: true, attachRequired: false, seLinuxMount: true };
     const world = new CsiWorld({

@@ -207,7 +207,7 @@ describe('config', () => {
       'maxPods: 1',
       'shutdownGracePeriod: 30s',
       'enableContentionProfiling: true',
-      'featureGates: {MemoryQoS: true}',
+      'featureGates: {MemoryQoS: false}',
     );
     const outlook = await node.kubelet.whatIf.config(text, '/tmp/new.yaml');
     if (outlook?.kind !== 'accepted') throw new Error(JSON.stringify(outlook));
@@ -221,7 +221,7 @@ describe('config', () => {
     expect(change('evictionHard[memory.available]')).toMatchObject({ before: '"1Gi"', effect: 'restart' });
     expect(change('shutdownGracePeriod')).toMatchObject({ before: '0s', after: '30s' });
     expect(change('enableContentionProfiling')?.effect).toBe('none');
-    expect(change('featureGates.MemoryQoS')).toMatchObject({ before: 'false', after: 'true' });
+    expect(change('featureGates.MemoryQoS')).toMatchObject({ before: 'true', after: 'false' });
     expect(change('syncFrequency')).toBeUndefined();
     expect(outlook.eviction.met).toMatchObject([{ signal: 'memory.available', value: 6 * gi }]);
     expect(outlook.eviction.next).toMatch(

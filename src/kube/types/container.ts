@@ -81,6 +81,7 @@ export interface VolumeMount {
   subPath?: string;
   subPathExpr?: string;
   mountPropagation?: string;
+  bindMountOptions?: string[];
 }
 
 export interface VolumeDevice {

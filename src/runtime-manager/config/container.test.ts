@@ -78,7 +78,7 @@ describe('containerConfig', () => {
   it('sends a stop signal only with its feature gate', () => {
     const lifecycle = { stopSignal: 'SIGUSR1' };
     expect(build({ lifecycle })).not.toHaveProperty('stopSignal');
-    expect(build({ lifecycle }, [], { containerStopSignals: true }).stopSignal).toBe(Signal.SIGUSR1);
+    expect(build({ lifecycle }, [], { containerStopSignals: true }).stopSignal).toBe(Signal.SIGNAL_SIGUSR1);
     expect(() => build({ lifecycle: { stopSignal: 'SIGODD' } }, [], { containerStopSignals: true })).toThrow(
       'lifecycle.stopSignal "SIGODD" is not a known signal',
     );

@@ -68,9 +68,9 @@ function expandAll(
 
 function stopSignal(pod: Pod, container: AnyContainer): Signal {
   const name = container.lifecycle?.stopSignal;
-  if (name === undefined || name === '') return Signal.RUNTIME_DEFAULT;
+  if (name === undefined || name === '') return Signal.SIGNAL_RUNTIME_DEFAULT;
   for (const [known, signal] of Object.entries(Signal)) {
-    if (known === name && signal !== Signal.RUNTIME_DEFAULT) return signal;
+    if (known === `SIGNAL_${name}` && signal !== Signal.SIGNAL_RUNTIME_DEFAULT) return signal;
   }
   throw new Error(
     `pod "${formatPod(pod)}", container ${container.name}: lifecycle.stopSignal "${name}" is not a known signal; write it like SIGTERM`,

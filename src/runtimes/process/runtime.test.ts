@@ -193,7 +193,7 @@ describe('stopping', () => {
     const { start } = await pod();
     const id = await start({
       command: ['sh', '-c', 'trap "exit 9" QUIT; echo ready; sleep 1000 & wait'],
-      stopSignal: Signal.SIGQUIT,
+      stopSignal: Signal.SIGNAL_SIGQUIT,
     });
     const { logPath } = await statusOf(runtime, id);
     await until('it is ready', () => (readFileSync(logPath, 'utf8').includes('ready') ? true : undefined));

@@ -55,7 +55,7 @@ export class ProcessRuntime implements CriRuntime {
       },
       info: {},
       runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } }],
-      features: { supplementalGroupsPolicy: false, userNamespacesHostNetwork: false },
+      features: { supplementalGroupsPolicy: false, userNamespacesHostNetwork: false, mountOptions: false },
     }));
     // Containers have no cgroup limits, so there is no cgroup driver.
     this.runtimeConfig = calls.unary(cri.runtimeConfig, () => ({ linux: undefined }));
@@ -235,6 +235,8 @@ export class ProcessRuntime implements CriRuntime {
   readonly updateContainerResources: CriRuntime['updateContainerResources'];
   readonly reopenContainerLog: CriRuntime['reopenContainerLog'];
   readonly checkpointContainer = unimplemented.checkpointContainer;
+  readonly checkpointPod = unimplemented.checkpointPod;
+  readonly restorePod = unimplemented.restorePod;
   readonly getContainerEvents: CriRuntime['getContainerEvents'];
   readonly execSync: CriRuntime['execSync'];
   readonly exec: CriRuntime['exec'];

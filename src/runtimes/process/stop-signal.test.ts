@@ -5,17 +5,17 @@ import { stopSignalNumber } from './stop-signal.js';
 
 describe('the stop signal', () => {
   it.each([
-    ['SIGTERM by default', Signal.RUNTIME_DEFAULT, constants.signals.SIGTERM],
-    ['the one that was chosen', Signal.SIGQUIT, constants.signals.SIGQUIT],
-    ['by an older name', Signal.SIGCLD, constants.signals.SIGCHLD],
+    ['SIGTERM by default', Signal.SIGNAL_RUNTIME_DEFAULT, constants.signals.SIGTERM],
+    ['the one that was chosen', Signal.SIGNAL_SIGQUIT, constants.signals.SIGQUIT],
+    ['by an older name', Signal.SIGNAL_SIGCLD, constants.signals.SIGCHLD],
   ])('is %s', (_, signal, expected) => {
     expect(stopSignalNumber(signal)).toBe(expected);
   });
 
   it.runIf(process.platform === 'linux')('may be a real-time signal on Linux', () => {
-    expect(stopSignalNumber(Signal.SIGRTMINPLUS3)).toBe(37);
-    expect(stopSignalNumber(Signal.SIGRTMAXMINUS2)).toBe(62);
-    expect(stopSignalNumber(Signal.SIGRTMAX)).toBe(64);
+    expect(stopSignalNumber(Signal.SIGNAL_SIGRTMINPLUS3)).toBe(37);
+    expect(stopSignalNumber(Signal.SIGNAL_SIGRTMAXMINUS2)).toBe(62);
+    expect(stopSignalNumber(Signal.SIGNAL_SIGRTMAX)).toBe(64);
   });
 
   it('is rejected when unknown', () => {

@@ -6,7 +6,9 @@ import { CriError, Signal } from '../../cri/index.js';
 const lowestRealTime = 34;
 const highestRealTime = 64;
 
-const names = new Map<number, string>(Object.entries(Signal).map(([name, value]) => [value, name]));
+const names = new Map<number, string>(
+  Object.entries(Signal).map(([name, value]) => [value, name.replace('SIGNAL_', '')]),
+);
 
 /** This machine's number of a CRI signal; SIGTERM when none was chosen. */
 export function stopSignalNumber(signal: Signal): number {

@@ -36,7 +36,7 @@ export class SimRuntime extends SimMachine implements CriRuntime {
       name,
       features: { recursiveReadOnlyMounts: true, userNamespaces: true },
     })),
-    features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
+    features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false, mountOptions: true },
   }));
 
   readonly runtimeConfig = this.front.unary(cri.runtimeConfig, () => ({
@@ -129,6 +129,8 @@ export class SimRuntime extends SimMachine implements CriRuntime {
   });
 
   readonly checkpointContainer = unimplemented.checkpointContainer;
+  readonly checkpointPod = unimplemented.checkpointPod;
+  readonly restorePod = unimplemented.restorePod;
 
   readonly getContainerEvents = this.front.stream(cri.getContainerEvents, (_, signal) => {
     if (this.options.containerEvents === false) {

@@ -69,6 +69,7 @@ async function containerMount(
     containerPath: isAbsolute(mount.mountPath) ? mount.mountPath : `/${mount.mountPath}`,
     readonly: mount.readOnly === true || traits.readOnly,
     propagation: mountPropagation(mount.mountPropagation),
+    ...(mount.bindMountOptions === undefined ? {} : { mountOptions: mount.bindMountOptions }),
     recursiveReadOnly: recursiveReadOnly(mount, supportsRecursiveReadOnly(surroundings.runtimeHandler)),
     // A mount with a label gives it to all files.
     selinuxRelabel:

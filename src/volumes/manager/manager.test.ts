@@ -456,6 +456,11 @@ describe('mounts of a container', () => {
       expected: { containerPath: '/m/n' },
     },
     { rule: 'read-only', mount: { readOnly: true }, expected: { readonly: true } },
+    {
+      rule: 'options of the bind mount',
+      mount: { bindMountOptions: ['noexec'] },
+      expected: { mountOptions: ['noexec'] },
+    },
     { rule: 'propagation None', mount: { mountPropagation: 'None' }, expected: {} },
     {
       rule: 'propagation HostToContainer',

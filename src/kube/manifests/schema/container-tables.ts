@@ -131,6 +131,7 @@ export const containerTables = {
     subPath: 'string',
     subPathExpr: 'string',
     mountPropagation: 'string',
+    bindMountOptions: '[]string',
   },
   VolumeDevice: { name: 'string!', devicePath: 'string!' },
   Probe: {

@@ -82,6 +82,9 @@ function validateMountOptions(
   if (mount.mountPropagation === 'Bidirectional' && container.securityContext?.privileged !== true) {
     errors.forbidden(propagation, 'Bidirectional needs a privileged container');
   }
+  for (const [index, option] of (mount.bindMountOptions ?? []).entries()) {
+    errors.oneOf(field.child('bindMountOptions').child(index), option, ['nodev', 'noexec', 'nosuid']);
+  }
   const recursive = field.child('recursiveReadOnly');
   errors.oneOf(recursive, mount.recursiveReadOnly, ['Disabled', 'Enabled', 'IfPossible']);
   if (mount.recursiveReadOnly === undefined || mount.recursiveReadOnly === 'Disabled') return;
