@@ -1,5 +1,7 @@
 /** One visit to a fresh node of the cluster: bursts of pods through the API, a rest with them, and their deletion. */
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { Agent, request } from 'node:https';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import type { Pod } from '../../src/kube/index.js';
@@ -59,7 +61,9 @@ export async function visit(ground: ClusterGround, side: Side, load: Load, name:
   const cleanups = new CleanupStack();
   try {
     const options = { cleanups, plane, name, kubelet: side.program, flags: ['--v=0'], config: defaults };
-    const node = await startClusterNode(options);
+    const node = await startClusterNode({ ...options, start: false });
+    if (side.name === 'reference') linkUsualSocket(ground, node, cleanups);
+    await node.start();
     const watch = new PodWatch(api, namespace);
     cleanups.defer('the watch of pods', () => watch.stop());
     await watch.synced();
@@ -76,6 +80,19 @@ export async function visit(ground: ClusterGround, side: Side, load: Load, name:
   } finally {
     await cleanups.run();
     await api.delete(resources.nodes, { name });
+  }
+}
+
+/** Where the reference looks for a containerd that tells it whose containers are; anywhere else they are cgroups without labels. */
+const usualSocket = '/run/containerd/containerd.sock';
+
+function linkUsualSocket({ note }: ClusterGround, { containerd }: ClusterNode, cleanups: CleanupStack): void {
+  try {
+    mkdirSync(dirname(usualSocket), { recursive: true });
+    symlinkSync(containerd.endpoint.replace('unix://', ''), usualSocket);
+    cleanups.defer('the usual socket', async () => rmSync(usualSocket));
+  } catch (error) {
+    note(`${usualSocket} is not free (${String(error)}): the reference shows its containers without labels`);
   }
 }
 
