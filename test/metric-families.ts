@@ -72,6 +72,7 @@ function rows(text: string): FamilyRow[] {
 
 /** Of each kubelet, also one without a cluster. */
 export const ofEveryKubelet = rows(`
+  csi_node_storage_health_status gauge ALPHA driver_name reason status
   csi_operations_seconds histogram:storage ALPHA driver_name grpc_status_code method_name migrated
   kubelet_active_pods gauge ALPHA static
   kubelet_admission_rejections_total counter ALPHA reason
@@ -298,7 +299,6 @@ export const notServed: Readonly<Record<string, string>> = {
   kubelet_started_host_process_containers_total: 'host process containers are of Windows',
   kubelet_started_host_process_containers_errors_total: 'host process containers are of Windows',
   kubelet_podcertificate_states: 'there are no volumes of pod certificates here',
-  csi_node_storage_health_status: 'the gate CSIVolumeHealth is not acted on',
   kubelet_volume_stats_health_status_abnormal: 'removed in 1.37',
   scrape_error: 'hidden since 1.30: served on /metrics/resource with showHiddenMetricsForVersion only',
   informer_processing_latency_seconds: 'the reference kubelet declares it and counts nothing',

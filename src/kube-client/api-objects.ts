@@ -108,6 +108,18 @@ export interface CsiNode extends KubeObject {
       allocatable?: { count?: number };
     }[];
   };
+  status?: {
+    storageHealth?: {
+      name: string;
+      healthConditions: {
+        status: 'StorageDegraded' | 'StorageUnreachable';
+        reason: string;
+        message: string;
+        accessMode?: string;
+        volumeMode?: 'Block' | 'Filesystem';
+      }[];
+    }[];
+  };
 }
 
 export interface CsiDriver extends KubeObject {

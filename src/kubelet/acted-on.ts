@@ -147,6 +147,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'CPUManagerPolicyAlphaOptions',
   'CPUManagerPolicyBetaOptions',
   'CRIListStreaming',
+  'CSIVolumeHealth',
   'ChangeContainerStatusOnKubeletRestart',
   'ClusterTrustBundleProjection',
   'ComponentFlagz',

@@ -42,6 +42,7 @@ import { createRuntimeManager } from './rooms/create-runtime-manager.js';
 import { createShutdown } from './rooms/create-shutdown.js';
 import { createSources, sourceNames } from './rooms/create-sources.js';
 import { createUserNamespaces } from './rooms/create-user-namespaces.js';
+import { createVolumeHealth } from './rooms/create-volume-health.js';
 import { createVolumes } from './rooms/create-volumes.js';
 import { deviceProvider } from './rooms/device-provider.js';
 import { readSettings } from './settings.js';
@@ -114,6 +115,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     supportsRecursiveReadOnly: (handler) => links.check.target.supports(handler, 'recursiveReadOnlyMounts'),
     csi,
   });
+  const health = createVolumeHealth(settings, csi.client, volumes);
   const probes = createProbes(settings, { statusOf: (uid) => statuses.get(uid) });
   const images = createImages(settings);
   const users = createUserNamespaces(settings, {
@@ -232,6 +234,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     evictionManager: eviction.start,
     pluginManager: async (group: TaskGroup) => {
       await csi.start?.(group);
+      await health?.(group);
       await plugins?.(group);
     },
     shutdownManager: shutdown?.start,

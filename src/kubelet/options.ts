@@ -23,6 +23,7 @@ import type {
   CsiObjects,
   DriverNotice,
   DriverPolicies,
+  HealthNotice,
   ServiceAccountTokens,
   TrustBundles,
   VolumeAttachments,
@@ -77,6 +78,8 @@ export interface KubeletCsiOptions {
   readonly objects?: CsiObjects;
   /** What the cluster has attached to the node. */
   readonly attachments?: VolumeAttachments;
+  /** Where the cluster learns of the health of volumes and of storage; without it nobody asks for it. */
+  readonly health?: HealthNotice;
 }
 
 /** What drivers of dynamic resources need beside the node itself. */

@@ -1,7 +1,7 @@
 /** The interfaces that the kubelet needs from the rooms around it; where an optional one is absent, its step is left out. */
 import type { ObjectStore, Pod } from '../kube/index.js';
 import type { ContainerVolumes, PodCgroupResizing } from '../runtime-manager/contracts.js';
-import type { VolumeFigures } from '../volumes/index.js';
+import type { ObservedVolume, VolumeFigures } from '../volumes/index.js';
 
 /** The cgroups that pods live in. */
 export interface PodCgroups {
@@ -50,6 +50,8 @@ export interface PodVolumes extends ContainerVolumes {
   volumeDriver?(pod: Pod, volumeName: string): string | undefined;
   /** How full a volume is, by its driver; undefined if no driver tells. */
   measureVolume?(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;
+  /** The volumes of drivers that are or may be mounted, with the way to ask for their health. */
+  observedVolumes?(): readonly ObservedVolume[];
   /** Groups that containers of the pod get for its volumes. */
   volumeGroups(pod: Pod): readonly number[];
   /** Told when something changed that volumes of these pods may show. */

@@ -95,6 +95,9 @@ export interface NodeEntries {
   /** The cluster cannot be told of this node's CSI drivers. */
   'csi.node': NoData;
 
+  /** A CSI driver does not tell of the health of its volumes or its storage. */
+  'csi.health': NoData;
+
   /** A device plugin is connected, was refused, or has gone. */
   'device.plugin': { resource: string; socket: string; connected: boolean };
   /** A device plugin told how many devices there are. */

@@ -5,6 +5,7 @@ import type {
   PersistentVolumeClaimStatus,
   Pod,
   Volume,
+  VolumeHealthCondition,
 } from '../kube/index.js';
 
 /** A volume as plugins see it: from the pod's spec, with its claim resolved. */
@@ -222,10 +223,25 @@ export interface VolumePlugin {
   readonly attaching?: VolumeAttaching;
   /** How full a mounted volume is, where only its driver knows; undefined if the driver does not tell. */
   measure?(spec: VolumeSpec, podUid: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;
+  /** What is wrong with a volume that is or may be mounted; undefined if its driver does not tell. */
+  health?(
+    spec: VolumeSpec,
+    podUid: string,
+    signal: AbortSignal,
+  ): Promise<readonly VolumeHealthCondition[] | undefined>;
   /** Makes a mounted volume use the size that its storage has grown to; idempotent. Absent where the node has nothing to do. */
   expand?(request: ExpandRequest): Promise<ExpandOutcome>;
   /** The name across pods of a volume that an earlier run left, where its directory's name does not tell; undefined for one without a device. */
   identify?(remains: VolumeRemains): Promise<VolumeIdentity>;
+}
+
+/** A volume of a pod whose driver can be asked. */
+export interface ObservedVolume {
+  readonly pod: Pod;
+  /** The volume's names in the pod. */
+  readonly names: readonly string[];
+  /** Undefined if the driver does not tell. */
+  readonly ask: (signal: AbortSignal) => Promise<readonly VolumeHealthCondition[] | undefined>;
 }
 
 export interface VolumeIdentity {

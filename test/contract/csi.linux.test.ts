@@ -2,9 +2,11 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/async/index.js';
 import { linuxHost } from '../../src/host/index.js';
 import type { NodePublishVolumeRequest, NodeStageVolumeRequest } from '../../src/volumes/csi/gen/csi.js';
 import { attachmentName } from '../../src/volumes/csi/names.js';
+import { HealthUpdates } from '../../src/volumes/index.js';
 import type { TestCsiDriverOptions } from '../env/csi-driver.js';
 import { CsiTestNode } from './csi-node.js';
 
@@ -668,6 +670,47 @@ describe('how full a volume is', () => {
     expect(await measure('u1')).toBeUndefined();
     expect(await measure('u2')).toBeUndefined();
     expect(node.driver.log('nodeGetVolumeStats')).toEqual([]);
+  });
+});
+
+describe('the health of volumes', () => {
+  const rounds = (): HealthUpdates =>
+    new HealthUpdates({
+      clock: systemClock,
+      timeline: node.timeline,
+      client: node.client,
+      volumes: () => node.manager.observedVolumes(),
+      periodMs: 0,
+      notice: {
+        volumes: async (pod, seen) => void heard.push([pod.metadata.uid, ...seen]),
+        storage: async (driver, conditions) => void heard.push([driver, ...conditions]),
+      },
+    });
+  const heard: unknown[][] = [];
+
+  it('is what their driver says of the published path', async () => {
+    await start({ capabilities: ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_HEALTH', 'GET_STORAGE_HEALTH'] });
+    const mounted = node.claimPod('u1', 'pv');
+    const inline = node.pod('u2', { name: 'scratch', csi: { driver: node.driver.name } });
+    await node.run(mounted);
+    node.driver.identity.volumeHealth.set('vol-pv', [{ status: 1, reason: 'Slow', message: 'a disk' }]);
+    node.driver.identity.storageHealth = [{ status: 2, reason: 'Net', message: 'no route' }];
+    node.policy = { ...node.policy, volumeLifecycleModes: ['Persistent', 'Ephemeral'] };
+    await node.run(inline);
+    await rounds().round(AbortSignal.timeout(10_000));
+    expect(heard).toEqual(
+      expect.arrayContaining([
+        ['u1', ['data', [{ status: 'Degraded', reason: 'Slow', message: 'a disk' }]]],
+        [node.driver.name, { status: 'StorageUnreachable', reason: 'Net', message: 'no route' }],
+      ]),
+    );
+    expect(heard).toHaveLength(2);
+    const [request] = node.driver.requests<{ volumePublishPath: string }>('nodeGetVolumeHealth');
+    expect(request?.volumePublishPath).toBe(
+      path.join(node.rootDir, 'pods/u1/volumes/kubernetes.io~csi/pv/mount'),
+    );
+    await node.end(mounted);
+    await node.end(inline);
   });
 });
 

@@ -81,6 +81,8 @@ export class TestCsiDriver {
       maxVolumes: options.maxVolumes ?? 0,
       topology: options.topology ?? {},
       capabilities: options.capabilities ?? defaultCapabilities[options.storage ?? 'directories'],
+      volumeHealth: new Map(),
+      storageHealth: [],
     };
     this.volumes = new LoopVolumes(options.dataDir);
     this.#calls = new CsiCalls(options.journal);

@@ -13,6 +13,8 @@ import {
   type NodeStageVolumeRequest,
   type NodeUnpublishVolumeRequest,
   type NodeUnstageVolumeRequest,
+  type StorageHealth,
+  type VolumeHealthStatus,
   VolumeUsage_Unit,
 } from '../../src/volumes/csi/gen/csi.js';
 import { CsiDriverVolumes } from './csi-driver-volumes.js';
@@ -83,6 +85,9 @@ export class SimulatedCsiDriver {
   answerStage: (() => object) | undefined;
   /** What the driver does to the target once it has unpublished a volume. */
   afterUnpublish: (() => Promise<void>) | undefined;
+  /** What it says of volumes, by their ids, and of its storage. */
+  readonly health = new Map<string, readonly VolumeHealthStatus[]>();
+  storageHealth: readonly StorageHealth[] = [];
   /** How many calls faults have hit. */
   hits = 0;
   readonly #options: SimulatedCsiDriverOptions;
@@ -258,6 +263,12 @@ export class SimulatedCsiDriver {
         return this.volumes.unstage(request as unknown as NodeUnstageVolumeRequest);
       case 'nodeGetVolumeStats':
         return { usage: [{ unit: VolumeUsage_Unit.BYTES, total: 100, available: 40, used: 60 }] };
+      case 'nodeGetVolumeHealth': {
+        const volumeId = calledVolume(request);
+        return { volumeHealth: { volumeId, healthStatuses: [...(this.health.get(volumeId) ?? [])] } };
+      }
+      case 'nodeGetStorageHealth':
+        return { backendHealth: [...this.storageHealth] };
       case 'nodeExpandVolume': {
         const { volumeId, capacityRange } = request as unknown as NodeExpandVolumeRequest;
         this.sizes.set(volumeId, capacityRange?.requiredBytes ?? 0);

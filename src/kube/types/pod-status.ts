@@ -113,6 +113,20 @@ export interface PodExtendedResourceClaimStatus {
   resourceClaimName: string;
 }
 
+export interface VolumeHealthCondition {
+  status: 'Degraded' | 'Inaccessible' | 'DataLoss';
+  reason: string;
+  message: string;
+}
+
+/** What the driver of a volume says of it. */
+export interface PodVolumeHealth {
+  /** The volume's name in the pod. */
+  name: string;
+  healthConditions?: VolumeHealthCondition[];
+  lastTransitionTime?: Timestamp | null;
+}
+
 export interface PodStatus {
   observedGeneration?: number;
   phase?: PodPhase;
@@ -134,4 +148,5 @@ export interface PodStatus {
   extendedResourceClaimStatus?: PodExtendedResourceClaimStatus;
   allocatedResources?: ResourceList;
   resources?: ResourceRequirements;
+  volumeHealth?: PodVolumeHealth[];
 }

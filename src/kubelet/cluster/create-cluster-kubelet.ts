@@ -15,7 +15,12 @@ import {
 import { PodStartLatency } from '../../pods/status/api-sync-start-latency.js';
 import { apiDynamicResources } from '../../resources/dra/api/index.js';
 import { Timeline } from '../../timeline/index.js';
-import { ApiCsiNode, ApiDriverPolicies, apiCsiObjects } from '../../volumes/csi/api/index.js';
+import {
+  ApiCsiNode,
+  ApiDriverPolicies,
+  ApiHealthNotice,
+  apiCsiObjects,
+} from '../../volumes/csi/api/index.js';
 import { apiTokenRequests } from '../../volumes/tokens/api-token-requests.js';
 import { CachedServiceAccountTokens } from '../../volumes/tokens/index.js';
 import { CachedTrustBundles } from '../../volumes/trust-bundles/index.js';
@@ -113,6 +118,7 @@ export async function createClusterKubelet(
     csi: {
       policies,
       objects: apiCsiObjects(apiOfPods),
+      health: new ApiHealthNotice({ api: apiOfPods, clock, nodeName }),
       attachments: nodeAttachments(apis.main, nodeName, () => node.known()),
       ...(csiNode === undefined ? {} : { notice: csiNode }),
       ...given.csi,

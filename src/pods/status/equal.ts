@@ -2,11 +2,12 @@
 import { type PodCondition, type PodStatus, semanticEqual } from '../../kube/index.js';
 import { ownedConditionTypes, sharedConditionTypes } from './condition-list.js';
 
-/** Fields that others write. */
+/** Fields that others write, or other parts of the node. */
 export const foreignFields: readonly string[] = [
   'resourceClaimStatuses',
   'extendedResourceClaimStatus',
   'nodeAllocatableResourceClaimStatuses',
+  'volumeHealth',
 ];
 
 /** Compares normalised statuses; ignores times of conditions, generations of most, and what others write. */

@@ -31,6 +31,11 @@ export function createCsiMetrics(registry: Registry) {
       ['driver_name', 'method_name', 'grpc_status_code', 'migrated'],
       [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
     ),
+    storageHealth: registry.gauge(
+      'csi_node_storage_health_status',
+      'What CSI drivers say is wrong with their storage, as seen from this node.',
+      ['driver_name', 'status', 'reason'],
+    ),
   };
 }
 

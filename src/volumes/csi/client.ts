@@ -8,6 +8,9 @@ import {
   Node,
   type NodeExpandVolumeRequest,
   type NodeGetInfoResponse,
+  type NodeGetStorageHealthResponse,
+  type NodeGetVolumeHealthRequest,
+  type NodeGetVolumeHealthResponse,
   type NodeGetVolumeStatsRequest,
   type NodeGetVolumeStatsResponse,
   type NodePublishVolumeRequest,
@@ -32,6 +35,8 @@ export interface CsiNodeClient {
   unpublish(request: Init<NodeUnpublishVolumeRequest>): Promise<void>;
   stats(request: Init<NodeGetVolumeStatsRequest>): Promise<NodeGetVolumeStatsResponse>;
   expand(request: Init<NodeExpandVolumeRequest>): Promise<void>;
+  volumeHealth(request: Init<NodeGetVolumeHealthRequest>): Promise<NodeGetVolumeHealthResponse>;
+  storageHealth(): Promise<NodeGetStorageHealthResponse>;
 }
 
 export interface CsiClientOptions {
@@ -89,6 +94,11 @@ export function csiStep(
       required({ 'volume id': request.volumeId, 'volume path': request.volumePath });
       await timed(endpoint, Node.nodeExpandVolume, request, options());
     },
+    volumeHealth: async (request) => {
+      required({ 'volume id': request.volumeId });
+      return timed(endpoint, Node.nodeGetVolumeHealth, request, options());
+    },
+    storageHealth: () => timed(endpoint, Node.nodeGetStorageHealth, {}, options()),
   };
 }
 

@@ -18,4 +18,8 @@ export const csiLimits = {
   attributesBytes: 256 * KiB,
   /** Each is a request to the API server at every publish. */
   tokenRequests: 32,
+  /** What a driver says of the health of one volume, or of its storage. */
+  healthConditions: 16,
+  healthReasonChars: 256,
+  healthMessageChars: 1024,
 } as const;

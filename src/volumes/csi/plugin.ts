@@ -19,6 +19,7 @@ import { blockPlaces } from './block-names.js';
 import type { CsiClientOptions } from './client.js';
 import type { DriverPolicies } from './driver-policy.js';
 import { expandOnNode } from './expand.js';
+import { askVolumeHealth } from './health.js';
 import {
   csiPluginName,
   csiVolumeOf,
@@ -110,6 +111,12 @@ export function csiVolumes(options: CsiVolumesOptions): VolumePlugin {
     measure: (spec, podUid, signal) => {
       const volume = csiVolumeOf(spec, podUid);
       return measureVolume(options.client, volume, pathInPod(spec, podUid), signal);
+    },
+    health: (spec, podUid, signal) => {
+      const { client } = options;
+      const volume = checked(csiVolumeOf(spec, podUid));
+      const target = join(volumeDirectory({ podUid, innerName: directoryName(spec) }), publishedMount);
+      return askVolumeHealth({ client, rootDir, volume, spec, podUid, target }, signal);
     },
     expand: async (request) => {
       const { spec, podUid } = request;

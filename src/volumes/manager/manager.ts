@@ -6,7 +6,7 @@ import type { Device, Init, Mount } from '../../cri/index.js';
 import type { Host } from '../../host/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import type { ClaimStore, VolumeFigures, VolumePlugin } from '../contracts.js';
+import type { ClaimStore, ObservedVolume, VolumeFigures, VolumePlugin } from '../contracts.js';
 import { createVolumeMetrics, type VolumeCounts, type VolumeMetrics } from '../metrics.js';
 import { AttachmentBook, type VolumeAttachments } from './attachments.js';
 import type { VolumeMountContext } from './container-mounts.js';
@@ -198,6 +198,11 @@ export class VolumeManager {
   /** How full a mounted volume is, by its driver; undefined if no driver tells. */
   measureVolume(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined> {
     return this.#mounted.measure(pod, volumeName, signal);
+  }
+
+  /** The volumes of drivers that are or may be mounted, with the way to ask for their health. */
+  observedVolumes(): readonly ObservedVolume[] {
+    return this.#mounted.observed();
   }
 
   /** Groups that the pod's persistent volumes require. */

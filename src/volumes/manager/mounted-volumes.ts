@@ -2,7 +2,7 @@
 import type { Device, Init, Mount } from '../../cri/index.js';
 import type { Host } from '../../host/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
-import type { VolumeFigures } from '../contracts.js';
+import type { ObservedVolume, VolumeFigures } from '../contracts.js';
 import { prepareSubPath } from '../subpath/index.js';
 import { containerDevices } from './container-devices.js';
 import {
@@ -17,7 +17,7 @@ import type { DesiredState } from './states.js';
 export interface MountedVolumesOptions {
   readonly host: Host;
   readonly desired: DesiredState;
-  readonly operator: Pick<OperationExecutor, 'isMounted' | 'plugin' | 'mappedDevice'>;
+  readonly operator: Pick<OperationExecutor, 'actual' | 'isMounted' | 'plugin' | 'mappedDevice'>;
   readonly podDirectory: (uid: string) => string;
   readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
   readonly isSelinuxEnabled: boolean;
@@ -77,6 +77,20 @@ export class MountedVolumes {
   async measure(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined> {
     const volume = this.#find(pod, volumeName);
     return volume?.plugin.measure?.(volume.wanted.spec, volume.wanted.podUid, signal);
+  }
+
+  /** The volumes of drivers that are or may be mounted, with the way to ask for their health. */
+  observed(): ObservedVolume[] {
+    const { desired, operator } = this.#options;
+    const observed: ObservedVolume[] = [];
+    for (const [key, { pod, podUid, spec, volumeNames, pluginName }] of desired) {
+      const plugin = operator.plugin({ pluginName });
+      if (plugin.health === undefined || spec.kind !== 'persistent' || !operator.actual.mounts.has(key))
+        continue;
+      const ask: ObservedVolume['ask'] = async (signal) => plugin.health?.(spec, podUid, signal);
+      observed.push({ pod, names: volumeNames, ask });
+    }
+    return observed;
   }
 
   /** Groups that the pod's persistent volumes require. */

@@ -2,3 +2,4 @@
 export { ApiDriverPolicies } from './csi-drivers.js';
 export { ApiCsiNode } from './csi-node.js';
 export { apiCsiObjects } from './csi-objects.js';
+export { ApiHealthNotice } from './health-notice.js';
