@@ -7,6 +7,7 @@ import { BadProgramWord, type CheckedWord, wordProblem } from './checked-word.js
  */
 const operandMarks = {
   blkid: '--',
+  btrfs: 'none',
   containerd: 'none',
   ctr: '--',
   // Passes everything after `--` as options to the file-system checker.
@@ -23,7 +24,9 @@ const operandMarks = {
   losetup: '--',
   mount: '--',
   multipath: 'none',
+  multipathd: 'none',
   ps: 'none',
+  resize2fs: 'none',
   script: '--',
   stty: 'none',
   sysctl: 'none',
@@ -32,6 +35,7 @@ const operandMarks = {
   tar: '--',
   umount: '--',
   unshare: '--',
+  xfs_growfs: 'none',
 } as const satisfies Record<string, '--' | 'none'>;
 
 export type ProgramName = keyof typeof operandMarks;

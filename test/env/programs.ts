@@ -102,6 +102,7 @@ export const packages: Readonly<Record<string, PackageRow>> = {
 
 /** Programs that no package brings, and why none has to. */
 export const notInstalled: Readonly<Record<string, string>> = {
+  btrfs: 'of btrfs-progs; no test has such a disk',
   node: 'runs the tests',
   npm: 'starts them',
   go: 'builds the control plane, csi-sanity and the newer containerd, unless KUBEBUILDER_ASSETS, CSI_SANITY and CONTAINERD_BIN name theirs',
@@ -109,6 +110,7 @@ export const notInstalled: Readonly<Record<string, string>> = {
   iscsiadm: 'of open-iscsi; tests simulate it',
   journalctl: 'of systemd; where it is missing, the kubelet says so',
   multipath: 'of multipath-tools; tests simulate it',
+  multipathd: 'of multipath-tools; tests simulate it',
   systemctl: 'of systemd, in the virtual machine',
   'systemd-notify': 'of systemd; where it is missing, nobody is told',
 };

@@ -1,6 +1,6 @@
 /** A local volume on a real disk: a loop device over a file. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
@@ -65,6 +65,23 @@ describe('a local volume on a disk', () => {
     await plugin.devices?.mountDevice(spec, signal);
     await plugin.setUp({ pod, spec, isRemount: false, signal });
     expect(Buffer.from(await host.files.readFile(`${path}/file`)).toString()).toBe('kept');
+  });
+
+  it('grows with its disk while it is mounted', async () => {
+    const spec = on(false);
+    const path = plugin.hostPath(spec, 'u') ?? '';
+    await plugin.devices?.mountDevice(spec, signal);
+    await plugin.setUp({ pod, spec, isRemount: false, signal });
+    const blocks = (): number => statfsSync(path).blocks * statfsSync(path).bsize;
+    const before = blocks();
+    truncateSync(join(directory, 'image'), 48 * 1024 * 1024);
+    execFileSync('losetup', ['-c', device]);
+    const request = { spec, podUid: 'u', sizeBytes: 48n * 1024n * 1024n, signal };
+    const outcome = await plugin.expand?.(request);
+    // Some kernels let only the machine itself enlarge a mounted ext4, not a container on it.
+    if (outcome?.kind === 'failed')
+      expect(outcome.message).toContain('Permission denied to resize filesystem');
+    else expect(blocks()).toBeGreaterThan(2 * before);
   });
 
   it('does not format a read-only disk', async () => {

@@ -10,11 +10,12 @@ import {
   mountAt,
 } from '../../host/index.js';
 import type { LocalVolumeSource, Pod } from '../../kube/index.js';
-import type { SetUpRequest, VolumePlugin, VolumeSpec } from '../contracts.js';
+import { type SetUpRequest, type VolumePlugin, type VolumeSpec, volumeModeOf } from '../contracts.js';
 import { setVolumeOwnership, volumePermissionChangeInProgress } from '../ownership/index.js';
 import { adminMountOptions } from './admin-mount-options.js';
 import { hasBindFlags } from './bind-flags.js';
 import { prepareDisk, type RunTool } from './disk-tools.js';
+import { growFileSystem, hindered } from './file-system-growth.js';
 import { innerNameOf } from './inner-name.js';
 import { localBlockVolumes } from './local-block.js';
 import { mountOrCleanUp } from './mount-or-clean-up.js';
@@ -84,6 +85,18 @@ export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
         await mountOrCleanUp(host, { source: path, target, fsType, options: ownOptions }, signal);
       },
       unmountDevice: ({ innerName }) => cleanMountPoint(host, devicePath(innerName)),
+    },
+    async expand({ spec, signal }) {
+      try {
+        const path = checkedPath(spec);
+        const { kind } = await host.apart(path).files.stat(path);
+        // A directory is as large as its file system, and a raw disk has none.
+        if (kind === 'directory' || volumeModeOf(spec) === 'Block') return { kind: 'expanded' };
+        const disk = { device: path, mountPath: devicePath(innerNameOf(spec)) };
+        return await growFileSystem({ host, run: runDiskTool }, disk, signal);
+      } catch (error) {
+        return hindered(error);
+      }
     },
     block: localBlockVolumes({ host, rootDir }, pluginName, checkedPath),
   };

@@ -31,6 +31,8 @@ export interface DiskNetwork<Disk> {
   connect(disk: Disk, secret: DiskSecret | undefined, signal: AbortSignal): Promise<void>;
   /** The path of its device, without links; undefined while it has none. */
   find(disk: Disk): Promise<string | undefined>;
+  /** Has the machine read the size of the disk again. */
+  rescan(disk: Disk): Promise<void>;
   /**
    * Takes the disk away, unless something still uses it. `others` yields the disks that must stay; it is asked at a moment
    * when none of them is about to be connected. Idempotent.

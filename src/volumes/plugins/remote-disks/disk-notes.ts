@@ -95,18 +95,23 @@ export class DiskNotes<Disk> {
 
   #parse(text: string, path: string): DiskNote<Disk> {
     try {
-      const { uniqueName, innerName, mode, disk } = fieldsOf(JSON.parse(text));
+      const { uniqueName, innerName, mode, disk, seLinuxLabel } = fieldsOf(JSON.parse(text));
       if (typeof uniqueName !== 'string' || !isFileName(innerName)) throw new Error('it names no volume');
       if (mode !== 'Filesystem' && mode !== 'Block') throw new Error('it has no mode of a volume');
-      return { uniqueName, innerName, mode, disk: this.#revive(disk) };
+      return { uniqueName, innerName, mode, disk: this.#revive(disk), ...labelIn(seLinuxLabel) };
     } catch (error) {
       throw new Error(`${path} is no note of a disk: ${errorText(error)}`, { cause: error });
     }
   }
 }
 
-function textOf<Disk>({ uniqueName, innerName, mode, disk }: DiskNote<Disk>): string {
-  return `${JSON.stringify({ uniqueName, innerName, mode, disk })}\n`;
+function textOf<Disk>({ uniqueName, innerName, mode, disk, seLinuxLabel }: DiskNote<Disk>): string {
+  return `${JSON.stringify({ uniqueName, innerName, mode, disk, ...labelIn(seLinuxLabel) })}\n`;
+}
+
+/** A label as a note has it; without one there is no word of it. */
+export function labelIn(label: unknown): { readonly seLinuxLabel?: string } {
+  return typeof label === 'string' && label !== '' ? { seLinuxLabel: label } : {};
 }
 
 /** The fields of an object that was read; none of anything else. */

@@ -38,6 +38,7 @@ export function fcNetwork(options: ScsiDevicesOptions): DiskNetwork<FcDisk> {
     globalName: fcGlobalName,
     revive: (value) => fcDisk(fieldsOf(value)),
     find: (disk) => devices.deviceOf(() => paths(disk)),
+    rescan: async (disk) => devices.rescan(await paths(disk)),
     connect: (disk, _, signal) =>
       turns.take('', signal, async () => {
         if ((await paths(disk)).length === 0) await scan(host);

@@ -42,6 +42,7 @@ export function iscsiNetwork(options: ScsiDevicesOptions): DiskNetwork<IscsiDisk
     revive: reviveIscsiDisk,
     connect: (disk, secret, signal) => sessions.connect(disk, secret, signal),
     find: (disk) => sessions.find(disk),
+    rescan: (disk) => sessions.rescan(disk),
     disconnect: (disk, others) => sessions.disconnect(disk, others),
   };
 }
@@ -57,6 +58,10 @@ class IscsiSessions {
 
   find(disk: IscsiDisk): Promise<string | undefined> {
     return this.#devices.deviceOf(() => this.#paths(disk, disk.portals));
+  }
+
+  async rescan(disk: IscsiDisk): Promise<void> {
+    await this.#devices.rescan(await this.#paths(disk, disk.portals));
   }
 
   connect(disk: IscsiDisk, secret: DiskSecret | undefined, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 /** iSCSI volumes on a simulated machine with a simulated target: what they leave, and that they leave nothing. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { SimulatedMachine } from '../../../host/index.js';
-import { VolumeFailure } from '../../contracts.js';
+import { VolumeFailure, type VolumeSpec } from '../../contracts.js';
 import {
   device,
   expectGone,
@@ -16,6 +16,7 @@ import {
   podPath,
   remains,
   rootDir,
+  type SanKubelet,
   session,
   setUp,
   signal,
@@ -258,4 +259,65 @@ describe('an iSCSI volume of mode Block', () => {
     await next.plugin.block?.tearDownDevice(device);
     await expectGone(next);
   });
+});
+
+describe('a disk that has grown', () => {
+  const request = (spec: VolumeSpec) => ({ spec, podUid: 'u', sizeBytes: 1n, signal });
+  const rescanned = async (on: SanKubelet): Promise<string[]> => {
+    const found: string[] = [];
+    for (const name of on.san.disks) {
+      const text = Buffer.from(await on.host.files.readFile(`/sys/block/${name}/device/rescan`)).toString();
+      if (text === '1\n') found.push(name);
+    }
+    return found;
+  };
+
+  it('is read again, and its file system enlarged', async () => {
+    const on = kubelet(await newSan());
+    await setUp(on, iscsi());
+    expect(await on.plugin.expand?.(request(iscsi()))).toEqual({ kind: 'expanded' });
+    expect(on.san.commands.at(-1)).toEqual(['resize2fs', '/dev/sdb']);
+    expect(await rescanned(on)).toEqual(['sdb']);
+  });
+
+  it('by several paths has its multipath device follow', async () => {
+    const san = await newSan();
+    san.hasMultipath = true;
+    const on = kubelet(san);
+    const spec = iscsi({ portals: ['10.0.0.2'] });
+    await setUp(on, spec);
+    expect(await on.plugin.expand?.(request(spec))).toEqual({ kind: 'expanded' });
+    expect(san.commands.slice(-2)).toEqual([
+      ['multipathd', 'resize', 'map', 'dm-0'],
+      ['resize2fs', '/dev/dm-0'],
+    ]);
+    expect(await rescanned(on)).toHaveLength(2);
+  });
+});
+
+describe('a disk with an SELinux label', () => {
+  const label = 'system_u:object_r:container_file_t:s0:c1,c2';
+
+  it('is mounted with it, and both notes have it for the next run', async () => {
+    const on = kubelet(await newSan());
+    const mounting = vi.spyOn(on.host.mounts, 'mount');
+    const spec = iscsi();
+    await on.plugin.devices?.attach?.(spec, pod(), signal);
+    await on.plugin.devices?.mountDevice(spec, signal, { seLinuxLabel: label });
+    await on.plugin.setUp({ pod: pod(), spec, isRemount: false, seLinuxLabel: label, signal });
+    expect(mounting.mock.calls.map(([{ target, options }]) => [target, ...(options ?? [])])).toEqual([
+      [global, `context="${label}"`],
+      [podPath, 'bind'],
+    ]);
+    const next = kubelet(on.san);
+    expect(await next.plugin.identify?.(remains)).toEqual({ uniqueName, seLinuxLabel: label });
+    expect((await next.plugin.devices?.remains?.())?.devices).toMatchObject([
+      { uniqueName, seLinuxLabel: label },
+    ]);
+    await takeDown(next);
+    await expectGone(next);
+  });
+
+  it('is possible for each of them', () =>
+    expect(kubelet(new TestSan(new SimulatedMachine())).plugin.supportsSELinuxMount?.(iscsi())).toBe(true));
 });

@@ -18,7 +18,7 @@ import { innerNameOf } from '../inner-name.js';
 import { mountOrCleanUp } from '../mount-or-clean-up.js';
 import { fsGroupOf } from '../volume-modes.js';
 import { podPluginDirectory, podVolumeDirectory } from '../volume-paths.js';
-import { fieldsOf, removeEmpty, removeFile } from './disk-notes.js';
+import { fieldsOf, labelIn, removeEmpty, removeFile } from './disk-notes.js';
 import { remoteDiskLimits } from './limits.js';
 import type { RemoteDiskOptions, RemoteDisks } from './remote-disks.js';
 
@@ -56,7 +56,8 @@ export class PodBinds<Disk> {
     const source = this.#disks.globalPath(disk);
     if (!(await isMountPoint(host, source))) throw new Error(`the disk is not mounted at ${source}`);
     const note = join(this.#podNotes(remains), podNoteName);
-    await replaceFile(host.files, note, `${JSON.stringify({ uniqueName: this.#disks.nameOf(disk) })}\n`);
+    const noted = { uniqueName: this.#disks.nameOf(disk), ...labelIn(request.seLinuxLabel) };
+    await replaceFile(host.files, note, `${JSON.stringify(noted)}\n`);
     // Before the bind, so that the pod's volume already belongs to the group, even after a crash.
     await this.#own(pod, source, readOnly, signal);
     await host.files.mkdir(target, { mode: directoryMode, recursive: true });
@@ -64,13 +65,15 @@ export class PodBinds<Disk> {
   }
 
   /** The disk of a pod's volume that an earlier run left. */
-  async identify(remains: VolumeRemains): Promise<{ readonly uniqueName: string }> {
+  async identify(
+    remains: VolumeRemains,
+  ): Promise<{ readonly uniqueName: string; readonly seLinuxLabel?: string }> {
     const { host } = this.#options;
     const path = join(this.#podNotes(remains), podNoteName);
     const text = (await readRegular(host, path, remoteDiskLimits.noteBytes)).toString('utf8');
-    const { uniqueName } = fieldsOf(JSON.parse(text));
+    const { uniqueName, seLinuxLabel } = fieldsOf(JSON.parse(text));
     if (typeof uniqueName !== 'string') throw new Error(`${path} names no disk`);
-    return { uniqueName };
+    return { uniqueName, ...labelIn(seLinuxLabel) };
   }
 
   async forget(remains: VolumeRemains): Promise<void> {

@@ -41,11 +41,14 @@ export function remoteDiskVolumes<Disk>(
       await cleanMountPoint(host, binds.path(remains));
       await binds.forget(remains);
     },
+    // The node itself mounts the disk, so it can mount it with a label.
+    supportsSELinuxMount: () => true,
+    expand: ({ spec, signal }) => disks.grow(spec, signal),
     identify: (remains) => binds.identify(remains),
     devices: {
       uniqueName: (spec) => disks.uniqueName(spec),
       attach: (spec, pod, signal) => disks.attach(spec, pod, signal),
-      mountDevice: (spec, signal) => disks.mount(spec, signal),
+      mountDevice: (spec, signal, { seLinuxLabel } = {}) => disks.mount(spec, signal, seLinuxLabel),
       unmountDevice: (device) => disks.unmount(device),
       remains: () => disks.remains('Filesystem'),
     },

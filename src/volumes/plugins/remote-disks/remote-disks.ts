@@ -13,13 +13,16 @@ import type { Pod } from '../../../kube/index.js';
 import {
   type DeviceRemains,
   type DevicesLeft,
+  type ExpandOutcome,
   VolumeFailure,
   type VolumeSpec,
   volumeModeOf,
 } from '../../contracts.js';
 import { escapePluginName } from '../../manager/states.js';
+import { labelOption } from '../../selinux/index.js';
 import { adminMountOptions } from '../admin-mount-options.js';
 import { prepareDisk, type RunTool } from '../disk-tools.js';
+import { growFileSystem, hindered } from '../file-system-growth.js';
 import { innerNameOf } from '../inner-name.js';
 import type { DiskNetwork, DiskSecret, RemoteVolume } from './disk-network.js';
 import { type DiskNote, DiskNotes, removeEmpty, removeFile } from './disk-notes.js';
@@ -101,7 +104,21 @@ export class RemoteDisks<Disk> {
     return device;
   }
 
-  async mount(spec: VolumeSpec, signal: AbortSignal): Promise<void> {
+  /** Makes the volume as large as the disk has become. */
+  async grow(spec: VolumeSpec, signal: AbortSignal): Promise<ExpandOutcome> {
+    try {
+      const disk = await this.diskOf(spec);
+      await this.#network.rescan(disk);
+      if (volumeModeOf(spec) === 'Block') return { kind: 'expanded' };
+      const { host, runDiskTool: run } = this.#options;
+      const mounted = { device: await this.device(spec), mountPath: this.globalPath(disk) };
+      return await growFileSystem({ host, run }, mounted, signal);
+    } catch (error) {
+      return hindered(error);
+    }
+  }
+
+  async mount(spec: VolumeSpec, signal: AbortSignal, seLinuxLabel = ''): Promise<void> {
     const { host, runDiskTool } = this.#options;
     const { fsType, readOnly } = this.#network.volumeOf(spec);
     const disk = await this.diskOf(spec);
@@ -113,12 +130,20 @@ export class RemoteDisks<Disk> {
       const record = this.#network.record?.(disk);
       if (record !== undefined) await replaceFile(host.files, join(target, record.name), record.text);
       if (runDiskTool !== undefined) await prepareDisk(runDiskTool, { device, fsType, readOnly }, signal);
-      const mountOptions = adminMountOptions(spec);
-      const ownOptions = readOnly ? ['ro', ...mountOptions] : mountOptions;
+      await this.#noteLabel(this.nameOf(disk), seLinuxLabel);
+      const labelOptions = seLinuxLabel === '' ? [] : [labelOption(seLinuxLabel)];
+      const ownOptions = [...(readOnly ? ['ro'] : []), ...adminMountOptions(spec), ...labelOptions];
       await host.mounts.mount({ source: device, target, fsType, options: ownOptions }, signal);
     } catch (error) {
       uncertain(error);
     }
+  }
+
+  /** Before the mount, so that a kubelet that was killed knows what the mount may have. */
+  async #noteLabel(uniqueName: string, seLinuxLabel: string): Promise<void> {
+    const note = await this.notes.read(uniqueName);
+    if (note === undefined || (note.seLinuxLabel ?? '') === seLinuxLabel) return;
+    await this.notes.write({ ...note, seLinuxLabel });
   }
 
   async unmount({ uniqueName }: DeviceRemains): Promise<void> {

@@ -2,7 +2,7 @@
 import { basename, join } from 'node:path/posix';
 import { type Clock, isCancelled, sleep, TimedOut, withTimeout } from '../../../async/index.js';
 import { exists, type Host, isMissing, namesIn } from '../../../host/index.js';
-import { absolutePath, CommandLine, checkedWord } from '../../../programs/index.js';
+import { absolutePath, CommandLine, checkedWord, type WordKind } from '../../../programs/index.js';
 import type { ToolOutcome } from '../disk-format.js';
 import type { RunTool } from '../disk-tools.js';
 import { remoteDiskLimits } from './limits.js';
@@ -11,7 +11,10 @@ const sysBlock = '/sys/block';
 /** Between two looks for a device. */
 const lookMs = 1_000;
 /** A whole disk, as the kernel names it. */
-const diskName = /^[a-z]+[a-z0-9-]*$/;
+const diskWord: WordKind<'disk'> = {
+  kind: 'disk',
+  problem: (value) => (/^[a-z]+[a-z0-9-]*$/.test(value) ? undefined : 'is no disk'),
+};
 const shownChars = 300;
 
 export interface ScsiDevicesOptions {
@@ -117,11 +120,23 @@ export class ScsiDevices {
   }
 
   /** Makes the kernel forget a device. */
-  async remove(device: string): Promise<void> {
+  remove(device: string): Promise<void> {
+    return this.#tell(device, 'delete');
+  }
+
+  /** Makes the kernel read the sizes of these devices again, and the multipath device over them follow. */
+  async rescan(devices: readonly string[]): Promise<void> {
+    for (const device of devices) await this.#tell(device, 'rescan');
+    const map = await this.multipath(devices);
+    if (map === undefined) return;
+    const name = checkedWord(diskWord, 'the multipath device', basename(map));
+    const end = await this.run(CommandLine.of('multipathd').literal('resize', 'map').operands(name));
+    if (end.exitCode !== 0) throw new Error(`multipathd resize map ${name} ended with ${toolText(end)}`);
+  }
+
+  async #tell(device: string, what: 'delete' | 'rescan'): Promise<void> {
     const { host } = this.#options;
-    const name = basename(device);
-    if (!diskName.test(name)) throw new Error(`${device} is no disk`);
-    const path = join(sysBlock, name, 'device/delete');
+    const path = join(sysBlock, checkedWord(diskWord, 'the device', basename(device)), 'device', what);
     try {
       // A file made where there is no disk would help nobody.
       if (await exists(host.files, path)) await host.files.writeFile(path, '1\n');

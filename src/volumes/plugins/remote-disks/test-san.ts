@@ -82,7 +82,7 @@ export class TestSan {
     this.machine.makeSpecialFile(`/dev/${name}`, 'block-device');
     await files.symlink(`/dev/${name}`, link);
     await files.mkdir(`/sys/block/${name}/device`, { recursive: true });
-    await files.writeFile(`/sys/block/${name}/device/delete`, '');
+    for (const file of ['delete', 'rescan']) await files.writeFile(`/sys/block/${name}/device/${file}`, '');
     this.#disks.set(name, { name, link, session });
     return name;
   }
@@ -115,6 +115,8 @@ export class TestSan {
         this.formatted.add(device);
         return done;
       case 'fsck':
+      case 'resize2fs':
+      case 'multipathd':
         return done;
       case 'multipath':
         await this.#unjoin(device.replace('/dev/', ''));
@@ -194,7 +196,7 @@ export class TestSan {
     this.#disks.delete(name);
     await files.unlink(link);
     await files.unlink(`/dev/${name}`);
-    await files.unlink(`/sys/block/${name}/device/delete`);
+    for (const file of ['delete', 'rescan']) await files.unlink(`/sys/block/${name}/device/${file}`);
     await files.rmdir(`/sys/block/${name}/device`);
     await files.rmdir(`/sys/block/${name}`);
   }
