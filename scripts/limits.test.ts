@@ -19,6 +19,7 @@ import {
 } from '../src/streaming/limits.js';
 import { traceLimits } from '../src/tracing/limits.js';
 import { csiLimits } from '../src/volumes/csi/limits.js';
+import { flexLimits } from '../src/volumes/plugins/flex/limits.js';
 import { remoteDiskLimits } from '../src/volumes/plugins/remote-disks/limits.js';
 
 const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -38,6 +39,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/pods/pods-api/limits.ts podsApiLimits': podsApiLimits,
   'src/volumes/csi/limits.ts csiLimits': csiLimits,
   'src/volumes/plugins/remote-disks/limits.ts remoteDiskLimits': remoteDiskLimits,
+  'src/volumes/plugins/flex/limits.ts flexLimits': flexLimits,
   'src/resources/device-manager/limits.ts deviceLimits': deviceLimits,
   'src/resources/dra/limits.ts draLimits': draLimits,
   'src/resources/stats/limits.ts statsLimits': { ...statsLimits },

@@ -61,6 +61,12 @@ import { deviceName, parseDeviceName, stagingDirectory } from '../../src/volumes
 import { chooseVersion } from '../../src/volumes/csi/versions.js';
 import { parseVolData } from '../../src/volumes/csi/vol-data.js';
 import {
+  flexAnswer,
+  flexCapabilities,
+  flexExecutable,
+  isFlexDriverName,
+} from '../../src/volumes/plugins/flex/flex-driver.js';
+import {
   iscsiDeviceName,
   iscsiGlobalName,
   reviveIscsiDisk,
@@ -533,6 +539,27 @@ const drivers: Target = {
   },
 };
 
+/** What a flexVolume driver writes, and what pods name one. */
+const flexDrivers: Target = {
+  name: 'flex-drivers',
+  seeds: texts(
+    '{"status":"Success","capabilities":{"attach":false,"fsGroup":true}}',
+    '{"status":"Not supported"}',
+    'vendor/driver',
+  ),
+  words: ['"status":', '"capabilities":', 'vendor/', '..', '~'],
+  run(input) {
+    const text = input.toString('utf8');
+    if (isFlexDriverName(text)) {
+      const path = flexExecutable('/d', text);
+      holds(/^\/d\/[^/]+\/[^/]+$/.test(path), 'no name leads out of the directory of drivers');
+    }
+    const answer = flexAnswer({ kind: 'exited', exitCode: 0, stdout: text, stderr: '' });
+    if (answer.kind === 'failure') holds(answer.message.length < 1200, 'what users see is short');
+    if (answer.kind === 'success') flexCapabilities(answer.fields);
+  },
+};
+
 const iscsiDisks: Target = {
   name: 'iscsi-disks',
   seeds: texts(
@@ -559,6 +586,7 @@ const iscsiDisks: Target = {
 
 export const nodeTargets: readonly Target[] = [
   drivers,
+  flexDrivers,
   iscsiDisks,
   logLines,
   mountinfo,

@@ -94,6 +94,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'kubeReservedCgroup',
   'qosReserved',
   'enableControllerAttachDetach',
+  'volumePluginDir',
   'localStorageCapacityIsolation',
   'configMapAndSecretChangeDetectionStrategy',
   'eventRecordQPS',

@@ -11,6 +11,12 @@ export {
 } from './manager/index.js';
 export { createVolumeMetrics, registerVolumeCounts, type VolumeMetrics } from './metrics.js';
 export { cleanOrphanedPods, type OrphanedPods, type OrphanedPodsOutcome } from './orphans.js';
-export { diskTools, type RunTool, type VolumePluginsOptions, volumePlugins } from './plugins/index.js';
+export {
+  diskTools,
+  flexPrograms,
+  type RunTool,
+  type VolumePluginsOptions,
+  volumePlugins,
+} from './plugins/index.js';
 export * from './tokens/index.js';
 export * from './trust-bundles/index.js';

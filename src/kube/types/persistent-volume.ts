@@ -7,6 +7,7 @@ import type {
   CloudDiskVolumeSource,
   CSIVolumeSource,
   FCVolumeSource,
+  FlexVolumeSource,
   HostPathVolumeSource,
   ISCSIVolumeSource,
   NFSVolumeSource,
@@ -36,6 +37,11 @@ export interface ISCSIPersistentVolumeSource extends Omit<ISCSIVolumeSource, 'se
   secretRef?: SecretReference;
 }
 
+export interface FlexPersistentVolumeSource extends Omit<FlexVolumeSource, 'secretRef'> {
+  /** Without a namespace: in that of the pod. */
+  secretRef?: SecretReference;
+}
+
 export interface AzureFilePersistentVolumeSource extends AzureFileVolumeSource {
   /** Default: that of the claim. */
   secretNamespace?: string;
@@ -60,6 +66,7 @@ export interface PersistentVolumeSpec {
   csi?: CSIPersistentVolumeSource;
   iscsi?: ISCSIPersistentVolumeSource;
   fc?: FCVolumeSource;
+  flexVolume?: FlexPersistentVolumeSource;
   awsElasticBlockStore?: CloudDiskVolumeSource;
   gcePersistentDisk?: CloudDiskVolumeSource;
   azureDisk?: AzureDiskVolumeSource;

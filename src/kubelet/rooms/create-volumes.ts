@@ -7,6 +7,7 @@ import {
   csiPluginName,
   csiVolumes,
   diskTools,
+  flexPrograms,
   registerVolumeCounts,
   standalonePolicies,
   VolumeManager,
@@ -86,7 +87,12 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
         ? { trustBundles }
         : {}),
       // Programs of this machine can do nothing for another.
-      ...(settings.isOwnMachine ? { runDiskTool: diskTools(clock) } : {}),
+      ...(settings.isOwnMachine
+        ? {
+            runDiskTool: diskTools(clock),
+            flex: { directory: config.volumePluginDir, run: flexPrograms(clock) },
+          }
+        : {}),
       ...(facts.swapCapacityBytes > 0 ? { onSwappable: () => warnOfSwap(settings) } : {}),
       warn,
       readDiskSecret: csiObjects && ((...secret) => csiObjects.secret(...secret)),

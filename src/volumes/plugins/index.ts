@@ -6,6 +6,7 @@ import type { ServiceAccountTokens, TrustBundles, VolumePlugin } from '../contra
 import type { RunTool } from './disk-tools.js';
 import { emptyDirVolumes, type MemorySizes } from './empty-dir.js';
 import { EmptyDirectories } from './empty-directories.js';
+import { flexVolumes, type RunFlexDriver } from './flex/index.js';
 import { hostPathVolumes } from './host-path.js';
 import { imageVolumes } from './image.js';
 import { localVolumes } from './local.js';
@@ -16,6 +17,7 @@ import { gitRepoVolumes, unsupportedVolumes } from './refused.js';
 import { fcVolumes, iscsiVolumes, type ReadDiskSecret } from './remote-disks/index.js';
 
 export { diskTools, type RunTool } from './disk-tools.js';
+export { flexPrograms } from './flex/index.js';
 
 export interface VolumePluginsOptions {
   readonly host: Host;
@@ -40,6 +42,8 @@ export interface VolumePluginsOptions {
   readonly runDiskTool?: RunTool;
   /** Reads secrets of disks, also from other namespaces than the pod's. Default: from `objects`. */
   readonly readDiskSecret?: ReadDiskSecret | undefined;
+  /** Where flexVolume drivers are, and how they are started; left out on a machine that is not this process's own. */
+  readonly flex?: { readonly directory: string; readonly run: RunFlexDriver } | undefined;
   /** CSI volumes; left out where no driver can be reached. */
   readonly csi?: VolumePlugin | undefined;
   /** Receives Warning events of pods. */
@@ -84,6 +88,9 @@ export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlu
     }),
     iscsiVolumes(disks),
     fcVolumes(disks),
+    ...(options.flex === undefined
+      ? []
+      : [flexVolumes({ host, clock, rootDir, readSecret, warn, ...options.flex })]),
     ...(options.csi === undefined ? [] : [options.csi]),
     gitRepoVolumes(),
   ];

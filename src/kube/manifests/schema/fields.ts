@@ -91,6 +91,7 @@ export interface ManifestTypes {
   CSIVolumeSource: kube.CSIVolumeSource;
   NFSVolumeSource: kube.NFSVolumeSource;
   ISCSIVolumeSource: kube.ISCSIVolumeSource;
+  FlexPersistentVolumeSource: kube.FlexPersistentVolumeSource;
   ISCSIPersistentVolumeSource: kube.ISCSIPersistentVolumeSource;
   FCVolumeSource: kube.FCVolumeSource;
   GitRepoVolumeSource: kube.GitRepoVolumeSource;

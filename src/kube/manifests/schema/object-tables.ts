@@ -40,6 +40,7 @@ export const objectTables = {
     local: 'LocalVolumeSource',
     csi: 'CSIPersistentVolumeSource',
     iscsi: 'ISCSIPersistentVolumeSource',
+    flexVolume: 'FlexPersistentVolumeSource',
     fc: 'FCVolumeSource',
     awsElasticBlockStore: 'CloudDiskVolumeSource',
     gcePersistentDisk: 'CloudDiskVolumeSource',
@@ -48,6 +49,13 @@ export const objectTables = {
     cinder: 'CloudDiskVolumeSource',
     vsphereVolume: 'CloudDiskVolumeSource',
     portworxVolume: 'CloudDiskVolumeSource',
+  },
+  FlexPersistentVolumeSource: {
+    driver: 'string!',
+    fsType: 'string',
+    secretRef: 'SecretReference',
+    readOnly: 'bool',
+    options: '{}string',
   },
   ISCSIPersistentVolumeSource: {
     targetPortal: 'string!',
@@ -121,6 +129,7 @@ export const objectTables = {
   | 'VolumeNodeAffinity'
   | 'LocalVolumeSource'
   | 'CSIPersistentVolumeSource'
+  | 'FlexPersistentVolumeSource'
   | 'ISCSIPersistentVolumeSource'
   | 'AzureFilePersistentVolumeSource'
   | 'SecretReference'

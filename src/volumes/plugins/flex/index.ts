@@ -1,0 +1,3 @@
+/** Volumes of flexVolume drivers. */
+export { flexPrograms, type RunFlexDriver } from './flex-driver.js';
+export { flexVolumes } from './flex-volumes.js';
