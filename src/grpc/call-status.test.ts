@@ -13,6 +13,7 @@ const nothing: CallEnd = {
   headers: undefined,
   trailers: undefined,
   resetCode: 0,
+  isLate: false,
   error: undefined,
 };
 const failed = (fields: Partial<NodeJS.ErrnoException>): NodeJS.ErrnoException =>
@@ -55,6 +56,16 @@ describe('callError', () => {
       'a socket without a server',
       { error: failed({ syscall: 'connect', code: 'ECONNREFUSED' }) },
       'Unavailable: connection error: desc = "transport: Error while dialing: dial unix /s: connect: connection refused"',
+    ],
+    [
+      'a stream that the server cancels when the time is over',
+      { headers: ok, resetCode: 8, isLate: true },
+      'DeadlineExceeded: context deadline exceeded',
+    ],
+    [
+      'a stream that the server cancels before',
+      { headers: ok, resetCode: 8 },
+      'Canceled: stream terminated by RST_STREAM with error code: 8',
     ],
     [
       'a refused stream',

@@ -12,10 +12,16 @@ export interface CallEnd {
   /** The error code of RST_STREAM; 0 for a stream that was not reset. */
   readonly resetCode: number;
   readonly error: NodeJS.ErrnoException | undefined;
+  /** Whether the time that the call was given is over. */
+  readonly isLate: boolean;
 }
 
+/** The error code CANCEL of RST_STREAM (RFC 9113, section 7). */
+const resetCancel = 8;
+
 /** The error of the call; undefined when the server sent status OK. */
-export function callError({ dialed, headers, trailers, resetCode, error }: CallEnd): GrpcError | undefined {
+export function callError(end: CallEnd): GrpcError | undefined {
+  const { dialed, headers, trailers, resetCode, error, isLate } = end;
   // The status is in the trailers, or in the headers of a Trailers-Only response (gRPC over HTTP/2, Responses).
   const said = trailers?.['grpc-status'] ?? headers?.['grpc-status'];
   if (said !== undefined) {
@@ -33,6 +39,10 @@ export function callError({ dialed, headers, trailers, resetCode, error }: CallE
     const words = dialWords.get(error.code ?? '') ?? error.message;
     const details = `connection error: desc = "transport: Error while dialing: dial ${dialed}: connect: ${words}"`;
     return new GrpcError('Unavailable', details, { cause: error });
+  }
+  // A server that knows the deadline cancels the stream itself, and that may be read before the timer here fires.
+  if (resetCode === resetCancel && isLate) {
+    return new GrpcError('DeadlineExceeded', 'context deadline exceeded', { cause: error });
   }
   if (resetCode !== 0) {
     const codeName = codesByReset.get(resetCode) ?? 'Internal';

@@ -209,6 +209,8 @@ export class GrpcConnection {
     }
     const limitMs =
       timeoutMs === undefined || timeoutMs > maxTimeoutMs ? undefined : Math.max(0, Math.ceil(timeoutMs));
+    const beganMs = performance.now();
+    const isLate = (): boolean => limitMs !== undefined && performance.now() - beganMs >= limitMs;
     try {
       const body = frameMessage(method.request.encode(request));
       const events = {
@@ -218,7 +220,16 @@ export class GrpcConnection {
         },
         data: (chunk: Buffer): void => listener.data(chunk),
         ended: ({ resetCode, error }: StreamEnd): void =>
-          settle(callError({ dialed: dialed(this.#server), headers, trailers, resetCode, error })),
+          settle(
+            callError({
+              dialed: dialed(this.#server),
+              headers,
+              trailers,
+              resetCode,
+              error,
+              isLate: isLate(),
+            }),
+          ),
       };
       const block = this.#block(method.path, limitMs);
       // The encoder keeps no state, so blocks can be joined.

@@ -52,6 +52,7 @@ it('a container that starts again after the agent died has the same device', asy
   await node.kill('SIGKILL');
   const [before = ''] = await node.running('one');
   await node.start();
+  await node.untilReady('one');
   await node.killProcess(before);
   await node.until('one', 'has started again', ({ containerStatuses: [app] = [] }) => {
     return app?.restartCount === 1 && app.state?.running !== undefined;
