@@ -64,6 +64,8 @@ export interface NodeOptions {
   /** Fields of the configuration file beside those that every test needs; asked for at each start. */
   readonly config?: Record<string, unknown> | ((containerd: TestContainerd) => Record<string, unknown>);
   readonly flags?: readonly string[];
+  /** Added to the environment of containerd. */
+  readonly containerdEnv?: Readonly<Record<string, string>>;
   /** Added to the environment of the agent. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -95,7 +97,7 @@ export class TestNode {
 
   static async create(options: NodeOptions = {}): Promise<TestNode> {
     const cleanups = new CleanupStack();
-    const containerd = await startContainerd({ cleanups });
+    const containerd = await startContainerd({ cleanups, env: options.containerdEnv ?? {} });
     const { path: dir } = await createTempDir('node', { cleanups });
     const node = new TestNode(containerd, dir, options, cleanups);
     await mkdir(node.manifests);

@@ -1,5 +1,6 @@
-/** Traces of real pods, as the agent sends them to a collector. */
+/** Traces of real pods: the agent and containerd send theirs to one collector, and they are parts of one tree. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { chosenRelease } from '../env/containerd-programs.js';
 import { type CollectedSpan, TraceCollector } from '../env/trace-collector.js';
 import { busybox, eventually, forever, manifest, shell, TestNode } from './agent.js';
 
@@ -11,6 +12,13 @@ beforeAll(async () => {
   const { endpoint } = collector;
   node = await TestNode.create({
     config: { tracing: { endpoint, samplingRatePerMillion: 1_000_000 } },
+    // Keeps what the agent keeps, and begins no trace of its own.
+    containerdEnv: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://${endpoint}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_SERVICE_NAME: 'containerd',
+      OTEL_TRACES_SAMPLER: 'parentbased_always_off',
+    },
   });
   await node.start();
 });
@@ -46,7 +54,9 @@ it('the start of a pod is one tree with every call of the runtime', async () => 
   await eventually('with all of its parts', async () =>
     collector.spans.some(({ traceId, name }) => traceId === root.traceId && name === 'pod.ready'),
   );
-  const trace = collector.spans.filter(({ traceId }) => traceId === root.traceId);
+  const trace = collector.spans.filter(
+    ({ traceId, service }) => traceId === root.traceId && service === 'kubelet',
+  );
   const ids = new Set(trace.map(({ spanId }) => spanId));
   for (const span of trace) if (span !== root) expect(ids, span.name).toContain(span.parentSpanId);
   const names = new Set(trace.map(({ name }) => name));
@@ -66,6 +76,26 @@ it('the start of a pod is one tree with every call of the runtime', async () => 
     JSON.stringify(trace, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
   ).not.toContain('very-secret');
 });
+
+// The packaged containerd reads no trace of its caller.
+it.runIf(chosenRelease() === 'newer')(
+  'what containerd does for the pod is in the same trace, below the call',
+  async () => {
+    const root = startOf('web')!;
+    const ofContainerd = (): CollectedSpan[] =>
+      collector.spans.filter(({ traceId, service }) => traceId === root.traceId && service === 'containerd');
+    await eventually('containerd sends its spans', async () =>
+      ofContainerd().some(({ name }) => name === 'cri.sandbox.run'),
+    );
+    const call = collector.spans.find(
+      ({ name, traceId, service }) =>
+        name === 'runtime.v1.RuntimeService/RunPodSandbox' &&
+        traceId === root.traceId &&
+        service === 'kubelet',
+    )!;
+    expect(ofContainerd().map(({ parentSpanId }) => parentSpanId)).toContain(call.spanId);
+  },
+);
 
 it('a request to the read-only port begins a trace of its own', async () => {
   await node.pods();

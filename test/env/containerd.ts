@@ -36,6 +36,8 @@ export interface ContainerdOptions {
   readonly images?: readonly OciImage[];
   /** Laid over the configuration file, as in `{ debug: { level: 'debug' } }`. */
   readonly config?: TomlTable;
+  /** Added to the environment of containerd. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Stops the containerd when it is run. */
   readonly cleanups?: CleanupStack;
 }
@@ -58,7 +60,7 @@ const unimplemented = 12;
 export async function startContainerd(options: ContainerdOptions = {}): Promise<TestContainerd> {
   await ensurePackages(packagesFor('base', 'unit', 'containerd'));
   const release = options.release ?? chosenRelease();
-  const environment = await containerdEnvironment(release);
+  const environment = { ...(await containerdEnvironment(release)), ...options.env };
   await sweepLeftovers();
   const built = await buildTestImages();
   const layout = createLayout();
