@@ -255,7 +255,7 @@ export const ofAgents = rows(`
   process_network_transmit_bytes_total counter NONE
   process_open_fds gauge NONE
   process_resident_memory_bytes gauge NONE
-  process_start_time_seconds gauge ALPHA
+  process_start_time_seconds gauge NONE
   process_virtual_memory_bytes gauge NONE
   process_virtual_memory_max_bytes gauge NONE
   registered_metrics_total counter BETA deprecated_version stability_level

@@ -2,14 +2,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Registry } from './registry.js';
 
-export function registerStartTime(registry: Registry): void {
-  registry
-    .gauge('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.')
-    .set(performance.timeOrigin / 1000);
+const startTimeHelp = 'Unix time at which the process started, in seconds.';
+
+/** For a page without the other metrics of the process; only there does it say how stable it is. */
+export function registerStartTime(registry: Registry, help = startTimeHelp): void {
+  registry.gauge('process_start_time_seconds', help).set(performance.timeOrigin / 1000);
 }
 
 export function registerProcessMetrics(registry: Registry): void {
-  registerStartTime(registry);
+  registerStartTime(registry, `[NONE] ${startTimeHelp}`);
   const gauge = (name: string, help: string, value: () => number | undefined): void => {
     const metric = registry.gauge(name, `[NONE] ${help}`);
     registry.onCollect(() => {
