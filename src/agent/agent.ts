@@ -16,6 +16,11 @@ export interface AgentOptions {
    * @default standard error of this process
    */
   readonly logSink?: LogSink;
+  /**
+   * Where all lines but errors go, if the configuration splits the log in two streams.
+   * @default `logSink` if that is given, else standard output of this process
+   */
+  readonly infoSink?: LogSink;
 }
 
 export interface Agent {
@@ -33,8 +38,10 @@ export interface Agent {
 export function createAgent({
   configuration,
   environment = process.env,
-  logSink = descriptorSink(process.stderr.fd),
+  logSink: given,
+  infoSink = given ?? descriptorSink(process.stdout.fd),
 }: AgentOptions): Agent {
+  const logSink = given ?? descriptorSink(process.stderr.fd);
   let resolveReady: (kubelet: Kubelet) => void = () => {};
   let rejectReady: (error: unknown) => void = () => {};
   const ready = new Promise<Kubelet>((resolve, reject) => {
@@ -50,7 +57,7 @@ export function createAgent({
       hasRun = true;
       try {
         const { runAgent } = await import('./run-agent.js');
-        await runAgent({ configuration, environment, logSink }, signal, resolveReady);
+        await runAgent({ configuration, environment, logSink, infoSink }, signal, resolveReady);
         rejectReady(new Error('the agent was stopped before it was ready'));
       } catch (error) {
         rejectReady(error);

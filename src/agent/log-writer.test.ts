@@ -5,11 +5,11 @@ import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
-import { LogWriter } from './log-writer.js';
+import { type LogBatch, LogWriter } from './log-writer.js';
 
 const failure = (code: string): Error => Object.assign(new Error(`${code}: write`), { code });
 
-function world(maxHeldBytes = 100) {
+function world(maxHeldBytes = 100, batch?: LogBatch) {
   const clock = new VirtualClock();
   const told: string[] = [];
   let text = '';
@@ -18,6 +18,7 @@ function world(maxHeldBytes = 100) {
   const writer = new LogWriter({
     clock,
     maxHeldBytes,
+    batch,
     sink: {
       write: async (bytes) => {
         calls++;
@@ -46,6 +47,31 @@ function world(maxHeldBytes = 100) {
 }
 
 describe('the log writer', () => {
+  it('keeps lines back until they are many or old, or somebody wants them out', async () => {
+    const { clock, writer, text } = world(100, { bytes: 10, periodMs: 5_000 });
+    writer.write('a\n');
+    await turn();
+    expect(text()).toBe('');
+    await clock.advance(5_000);
+    expect(text()).toBe('a\n');
+    writer.write('0123456789\n');
+    await turn();
+    await turn();
+    expect(text()).toBe('a\n0123456789\n');
+    writer.write('b\n');
+    await writer.flush();
+    expect(text()).toBe('a\n0123456789\nb\n');
+    writer.write('c\n');
+    writer.writeRest();
+    expect(text()).toBe('a\n0123456789\nb\nc\n');
+  });
+  it('never keeps back more than half of what it may hold', async () => {
+    const { writer, text } = world(100, { bytes: 1_000_000, periodMs: 5_000 });
+    for (let at = 0; at < 5; at++) writer.write('0123456789\n');
+    await turn();
+    await turn();
+    expect(text().length).toBe(55);
+  });
   it('writes the lines of one turn at once, and goes on where a sink took a part', async () => {
     const { writer, text, calls, behave } = world();
     behave((bytes) => Math.min(bytes.length, 7));

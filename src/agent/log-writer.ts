@@ -13,11 +13,18 @@ export interface LogSink {
   writeNow(bytes: Uint8Array): number;
 }
 
+export interface LogBatch {
+  readonly bytes: number;
+  readonly periodMs: number;
+}
+
 export interface LogWriterOptions {
   readonly sink: LogSink;
   readonly clock?: Clock;
   /** What is held for a sink that does not take it: 1 MiB. */
   readonly maxHeldBytes?: number;
+  /** Lines are kept back until they are so many, or the oldest has waited so long. Default: they are not. */
+  readonly batch?: LogBatch | undefined;
   /** Told once when writing begins to fail … */
   readonly onFailing?: (error: unknown) => void;
   /** … and when lines are written again, with how many were lost. */
@@ -28,7 +35,7 @@ const firstRetryMs = 100;
 const longestRetryMs = 10_000;
 
 export class LogWriter {
-  readonly #options: Required<LogWriterOptions>;
+  readonly #options: Required<Omit<LogWriterOptions, 'batch'>> & Pick<LogWriterOptions, 'batch'>;
   #held: Buffer[] = [];
   #heldBytes = 0;
   /** How much of the first line is written. */
@@ -39,6 +46,8 @@ export class LogWriter {
   #failure: unknown;
   #retryMs = firstRetryMs;
   #retry: Timer | undefined;
+  /** Ends the wait for more lines. */
+  #batchEnd: Timer | undefined;
   #waiting: (() => void)[] = [];
 
   constructor(options: LogWriterOptions) {
@@ -56,7 +65,7 @@ export class LogWriter {
     this.#held.push(bytes);
     this.#heldBytes += bytes.length;
     this.#makeRoom();
-    if (this.#isScheduled || this.#isWriting || this.#retry !== undefined) return;
+    if (this.#isScheduled || this.#isWriting || this.#retry !== undefined || this.#waitsForMore()) return;
     this.#isScheduled = true;
     // A burst of pods makes many lines at once: those of one turn are one write.
     setImmediate(() => {
@@ -65,10 +74,33 @@ export class LogWriter {
     });
   }
 
+  #waitsForMore(): boolean {
+    const { batch, clock, maxHeldBytes } = this.#options;
+    // Half of what may be held: no line is lost because others wait.
+    if (batch === undefined || this.#heldBytes >= Math.min(batch.bytes, maxHeldBytes / 2)) {
+      this.#endWait();
+      return false;
+    }
+    this.#batchEnd ??= clock.setTimer(batch.periodMs, () => {
+      this.#batchEnd = undefined;
+      this.#pump();
+    });
+    return true;
+  }
+
+  #endWait(): void {
+    this.#batchEnd?.cancel();
+    this.#batchEnd = undefined;
+  }
+
   /** Resolves when all lines so far were taken or lost; rejects while they are not taken. */
   async flush(): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#held.length === 0 && !this.#isWriting) return;
+    if (this.#batchEnd !== undefined) {
+      this.#endWait();
+      this.#pump();
+    }
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (this.#failure !== undefined) throw this.#failure;
   }

@@ -1,6 +1,40 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Cancelled } from '../async/index.js';
 import { loggedTimeline } from './log.js';
+
+const whole = { splitStream: false, infoBufferSize: '0' };
+const logging = (text = whole): Parameters<typeof loggedTimeline>[0] => ({
+  format: 'text',
+  verbosity: 0,
+  flushFrequency: 60_000,
+  vmodule: [],
+  options: { text, json: whole },
+});
+
+it.each([
+  ['all in one stream', whole, 'bad good ', ''],
+  ['errors apart from the rest', { splitStream: true, infoBufferSize: '0' }, 'bad ', 'good '],
+  ['the rest only in parts', { splitStream: true, infoBufferSize: '1k' }, 'bad ', ''],
+])('writes %s', async (_, text, main, info) => {
+  const found = { main: '', info: '' };
+  const sink = (name: 'main' | 'info') => {
+    const take = (bytes: Uint8Array): number => {
+      found[name] += Buffer.from(bytes).toString();
+      return bytes.length;
+    };
+    return { write: async (bytes: Uint8Array) => take(bytes), writeNow: take };
+  };
+  const words = (name: 'main' | 'info'): string => (found[name].match(/(bad|good) /g) ?? []).join('');
+  const log = loggedTimeline(logging(text), { main: sink('main'), info: sink('info') });
+  log.timeline.record({ kind: 'problem', what: 'agent.task', message: 'bad end', error: new Error('no') });
+  log.timeline.record({ kind: 'notice', what: 'agent.task', message: 'good end', level: 'info' });
+  await turn();
+  await turn();
+  expect([words('main'), words('info')]).toEqual([main, info]);
+  await log.close();
+  expect(`${words('main')}${words('info')}`).toBe('bad good ');
+});
 
 it('leaves out cancelled work once the agent stops, and keeps failures', async () => {
   let text = '';
@@ -8,8 +42,7 @@ it('leaves out cancelled work once the agent stops, and keeps failures', async (
     text += Buffer.from(bytes).toString();
     return bytes.length;
   };
-  const logging = { format: 'text', verbosity: 0, flushFrequency: 0 } as Parameters<typeof loggedTimeline>[0];
-  const log = loggedTimeline(logging, { write: async (bytes) => take(bytes), writeNow: take });
+  const log = loggedTimeline(logging(), { main: { write: async (bytes) => take(bytes), writeNow: take } });
   const record = (message: string, error: Error) =>
     log.timeline.record({ kind: 'problem', what: 'agent.task', message, error });
   const cancelled = new Error('sync failed', { cause: new Cancelled() });

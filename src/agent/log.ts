@@ -1,7 +1,8 @@
 /** The agent's log: a timeline, and the writer of its lines. */
 import type { KubeletConfiguration } from '../config/index.js';
+import { parseQuantity, quantityValue } from '../kube/index.js';
 import { logReader, Timeline } from '../timeline/index.js';
-import { type LogSink, LogWriter } from './log-writer.js';
+import { type LogBatch, type LogSink, LogWriter, type LogWriterOptions } from './log-writer.js';
 
 export interface LoggedTimeline {
   readonly timeline: Timeline;
@@ -15,11 +16,20 @@ export interface LoggedTimeline {
   readonly close: () => Promise<void>;
 }
 
-export function loggedTimeline(logging: KubeletConfiguration['logging'], sink: LogSink): LoggedTimeline {
+export interface LogSinks {
+  /** All lines, or only the errors of a log in two streams. */
+  readonly main: LogSink;
+  /** The other lines of a log in two streams. Default: that of the errors. */
+  readonly info?: LogSink;
+}
+
+export function loggedTimeline(
+  logging: KubeletConfiguration['logging'],
+  { main, info = main }: LogSinks,
+): LoggedTimeline {
   const timeline = new Timeline();
   let { verbosity } = logging;
-  const writer = new LogWriter({
-    sink,
+  const told = {
     onFailing: (error) =>
       timeline.record({
         kind: 'problem',
@@ -36,15 +46,27 @@ export function loggedTimeline(logging: KubeletConfiguration['logging'], sink: L
         level: 'warn',
         data: { lostLines },
       }),
-  });
-  const writeRest = (): void => writer.writeRest();
+  } satisfies Partial<LogWriterOptions>;
+  const writer = new LogWriter({ sink: main, ...told });
+  const options = logging.options[logging.format === 'json' ? 'json' : 'text'];
+  const infoWriter = options.splitStream
+    ? new LogWriter({
+        sink: info,
+        batch: batchOf(options.infoBufferSize, logging.flushFrequency),
+        ...told,
+      })
+    : writer;
+  const writers = new Set([writer, infoWriter]);
+  const writeRest = (): void => {
+    for (const one of writers) one.writeRest();
+  };
   process.on('exit', writeRest);
   const log = logReader({
     format: logging.format === 'json' ? 'json' : 'text',
     get verbosity() {
       return verbosity;
     },
-    write: (line) => writer.write(line),
+    write: (line, level) => (level === 'error' ? writer : infoWriter).write(line),
   });
   let isStopping = false;
   timeline.subscribe((entry) => {
@@ -59,11 +81,17 @@ export function loggedTimeline(logging: KubeletConfiguration['logging'], sink: L
     stopping: () => {
       isStopping = true;
     },
-    flush: () => writer.flush(),
+    flush: async () => void (await Promise.all([...writers].map((one) => one.flush()))),
     close: async () => {
-      await writer.close();
-      writer.writeRest();
+      await Promise.all([...writers].map((one) => one.close()));
+      writeRest();
       process.off('exit', writeRest);
     },
   };
+}
+
+/** None for a size of zero: each line is then written at once. */
+function batchOf(size: string, periodMs: number): LogBatch | undefined {
+  const bytes = Number(quantityValue(parseQuantity(size)));
+  return bytes <= 0 ? undefined : { bytes, periodMs };
 }

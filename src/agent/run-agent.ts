@@ -34,7 +34,7 @@ import { kubernetesVersion } from './version.js';
 
 /** Runs until the signal is aborted or the agent cannot go on; nothing of it is left afterwards. */
 export async function runAgent(
-  { configuration, environment, logSink }: Required<AgentOptions>,
+  { configuration, environment, logSink, infoSink }: Required<AgentOptions>,
   signal: AbortSignal,
   onReady: (kubelet: Kubelet) => void,
 ): Promise<void> {
@@ -43,7 +43,7 @@ export async function runAgent(
   refuseImpossible(configuration, host);
   const nodeName = chooseNodeName(flags.hostnameOverride);
   const systemd = findSystemd(environment);
-  const log = loggedTimeline(config.logging, logSink);
+  const log = loggedTimeline(config.logging, { main: logSink, info: infoSink });
   const { timeline } = log;
   const ring = keepOnDisk(timeline, path.join(path.resolve(flags.rootDir), 'timeline'));
   const stop = followStopRequest(signal, { timeline, onStop: log.stopping });

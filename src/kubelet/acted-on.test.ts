@@ -6,7 +6,12 @@ import { actedOnFields, actedOnGates, clusterFlags, inertFlags } from './acted-o
 
 const src = join(import.meta.dirname, '..');
 /** Gates that the configuration reads to let other settings through. */
-const readByConfiguration = ['CustomCPUCFSQuotaPeriod', 'DefaultPodSysctls', 'KubeletCrashLoopBackOffMax'];
+const readByConfiguration = [
+  'CustomCPUCFSQuotaPeriod',
+  'DefaultPodSysctls',
+  'KubeletCrashLoopBackOffMax',
+  'LoggingAlphaOptions',
+];
 
 it('names exactly the gates that are read', () => {
   const read = new Set<string>(readByConfiguration);

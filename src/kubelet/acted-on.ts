@@ -52,6 +52,8 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'showHiddenMetricsForVersion',
   'logging.format',
   'logging.verbosity',
+  'logging.flushFrequency',
+  'logging.options',
   'failCgroupV1',
   'cgroupRoot',
   'cgroupsPerQOS',
@@ -186,4 +188,5 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'CustomCPUCFSQuotaPeriod',
   'DefaultPodSysctls',
   'KubeletCrashLoopBackOffMax',
+  'LoggingAlphaOptions',
 ]);

@@ -7,7 +7,7 @@ export interface TimelineLogOptions {
   readonly format: 'text' | 'json';
   /** As the `-v` flag: 0 shows info and above, 4 debug, 6 and more everything. */
   readonly verbosity: number;
-  readonly write: (line: string) => void;
+  readonly write: (line: string, level: EntryLevel) => void;
 }
 
 const verbosityOf: Readonly<Record<EntryLevel, number>> = { error: 0, warn: 0, info: 0, debug: 4, trace: 6 };
@@ -15,7 +15,7 @@ const verbosityOf: Readonly<Record<EntryLevel, number>> = { error: 0, warn: 0, i
 export function logReader(options: TimelineLogOptions): TimelineReader {
   const format = options.format === 'json' ? formatJson : formatText;
   return (entry) => {
-    if (verbosityOf[entry.level] <= options.verbosity) options.write(`${format(entry)}\n`);
+    if (verbosityOf[entry.level] <= options.verbosity) options.write(`${format(entry)}\n`, entry.level);
   };
 }
 
