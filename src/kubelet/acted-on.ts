@@ -184,6 +184,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'ResourceHealthStatusMessage',
   'RestartAllContainersOnContainerExits',
   'SELinuxMount',
+  'TaintTolerationComparisonOperators',
   // These let a setting through that is acted on.
   'CustomCPUCFSQuotaPeriod',
   'DefaultPodSysctls',

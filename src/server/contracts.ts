@@ -1,6 +1,8 @@
 /** What the HTTP servers need from the kubelet. */
+
 import type { ObservedPod } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
+import type { Registry } from '../metrics/index.js';
 import type { StatsProvider } from '../resources/stats/index.js';
 
 /** The listeners, as the timeline names them. */
@@ -23,6 +25,8 @@ export interface ServerKubelet {
   probeMetricsText(): string;
   /** In the order of `/healthz`, after the server's own `ping` and `log`. */
   readonly healthChecks: readonly HealthCheck[];
+  /** Receives the metrics of requests; absent: they are not counted. */
+  readonly registry?: Registry | undefined;
   /** What the node and its pods use; absent: no statistics are served. */
   readonly stats?: StatsProvider | undefined;
 }

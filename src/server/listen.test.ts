@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
+import { Registry } from '../metrics/index.js';
 import { Timeline } from '../timeline/index.js';
 import type { ServerKubelet } from './contracts.js';
 import { type ListenOptions, listen, type ServerListener } from './listen.js';
@@ -92,6 +93,16 @@ const kubelet: ServerKubelet = {
 };
 
 describe('the read-only port', () => {
+  it('counts its requests apart from those of the main port', async () => {
+    const registry = new Registry();
+    const listener = kept(await startReadOnly({ ...kubelet, registry }, options()));
+    await ask(listener, 'GET /metrics');
+    await ask(listener, 'GET /runningpods/');
+    expect(registry.text()).toContain(
+      'kubelet_http_requests_total{method="GET",path="metrics",server_type="readonly",long_running="false"} 1',
+    );
+    expect(registry.text()).toContain('path="runningpods",server_type="readonly"');
+  });
   it.each([
     ['GET /healthz', 200, 'ok'],
     ['POST /healthz', 200, 'ok'],

@@ -6,8 +6,10 @@ import { disabledDebugRoutes } from './debug-prefixes.js';
 import { healthzRoutes, pingCheck } from './healthz.js';
 import { keepListening, type ListenOptions, listen, type ServerListener } from './listen.js';
 import { flushStderr, LogHealth } from './log-health.js';
+import { countRequests } from './main/count-requests.js';
 import { healthSlis } from './main/health-slis.js';
 import { statsRoutes } from './main/stats.js';
+import { createRequestMetrics } from './metrics.js';
 import { metricsRoute } from './metrics-route.js';
 import { podsRoute } from './pods.js';
 import type { Route } from './routes.js';
@@ -33,6 +35,16 @@ export async function startReadOnly(
   const listener = await listen(tracedRoutes(routes, { tracer, isOpenToAll: true }), {
     ...listenOptions,
     name: 'readonly',
+    ...(kubelet.registry === undefined
+      ? {}
+      : {
+          onRequest: countRequests(
+            kubelet.registry.once(createRequestMetrics),
+            options.clock ?? systemClock,
+            'readonly',
+            false,
+          ),
+        }),
   });
   logHealth.start();
   return {

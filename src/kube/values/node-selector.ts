@@ -21,11 +21,17 @@ export function matchesNodeAffinity({ spec }: Pod, node: NodeIdentity): boolean 
   return required === undefined || matchesNodeSelectorTerms(required.nodeSelectorTerms, node);
 }
 
-export function toleratesTaint(tolerations: readonly Toleration[], taint: Taint): boolean {
+export function toleratesTaint(
+  tolerations: readonly Toleration[],
+  taint: Taint,
+  comparesNumbers = false,
+): boolean {
   return tolerations.some(({ key = '', operator = 'Equal', value = '', effect = '' }) => {
     if (effect !== '' && effect !== taint.effect) return false;
     if (key !== '' && key !== taint.key) return false;
     if (operator === 'Exists') return true;
+    if (operator === 'Lt' || operator === 'Gt')
+      return comparesNumbers && compares(operator, taint.value, [value], decimalInteger);
     // Without a key only "Exists" matches every taint.
     return key !== '' && operator === 'Equal' && value === (taint.value ?? '');
   });
@@ -68,12 +74,15 @@ function holds(
 
 /** No longer than a 64-bit integer may be. */
 const wholeNumber = /^-?\d{1,19}$/;
+/** As tolerations want it: without leading zeros. */
+const decimalInteger = /^(?:0|-?[1-9]\d{0,18})$/;
 
 function compares(
   operator: 'Gt' | 'Lt',
   value: string | undefined,
   [limit = '']: readonly string[],
+  form = wholeNumber,
 ): boolean {
-  if (value === undefined || !wholeNumber.test(value) || !wholeNumber.test(limit)) return false;
+  if (value === undefined || !form.test(value) || !form.test(limit)) return false;
   return operator === 'Gt' ? BigInt(value) > BigInt(limit) : BigInt(value) < BigInt(limit);
 }

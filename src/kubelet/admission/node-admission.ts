@@ -15,7 +15,13 @@ import { appArmor, strictGroups } from './security-admission.js';
 import { allowedSysctls } from './sysctls.js';
 
 export function nodeAdmission(
-  { config, nodeName, host, node }: Pick<KubeletSettings, 'config' | 'nodeName' | 'host' | 'node'>,
+  {
+    config,
+    gates,
+    nodeName,
+    host,
+    node,
+  }: Pick<KubeletSettings, 'config' | 'gates' | 'nodeName' | 'host' | 'node'>,
   {
     hasStrictGroups,
     pressure,
@@ -37,7 +43,7 @@ export function nodeAdmission(
       enoughResources(node, devicesInUse),
       nodeAffinityHandler(nodeName, node),
       freeHostPorts,
-      toleratedTaints(node),
+      toleratedTaints(node, gates.enabled('TaintTolerationComparisonOperators')),
     ]),
     appArmor(host.isAppArmorEnabled),
   ];

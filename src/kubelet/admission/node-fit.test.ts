@@ -160,6 +160,21 @@ describe('taints', () => {
   ])('%s', (_, tolerations = [], expected) => {
     expect(verdict(pod({}, { tolerations }), [], node)).toBe(expected);
   });
+  const taint = (value: string) => ({ key: 'level', value, effect: 'NoExecute' }) as const;
+  it.each<[string, 'Lt' | 'Gt', string, string, boolean, boolean]>([
+    ['less', 'Lt', '10', '9', true, true],
+    ['not less', 'Lt', '10', '10', true, false],
+    ['more', 'Gt', '-3', '-2', true, true],
+    ['not more', 'Gt', '10', '9', true, false],
+    ['no number in the taint', 'Gt', '10', 'many', true, false],
+    ['a number with a leading zero', 'Lt', '010', '9', true, false],
+    ['less, with the gate off', 'Lt', '10', '9', false, false],
+  ])('a taint whose value is %s', (_, operator, value, taintValue, gate, isTolerated) => {
+    const tainted = { ...node, spec: { taints: [taint(taintValue)] } };
+    const given = pod({}, { tolerations: [{ key: 'level', operator, value }] });
+    const rule = toleratedTaints(() => tainted, gate);
+    expect(admit([rule], { pod: given, others: [], operation: 'add' }).admit).toBe(isTolerated);
+  });
   it('a static pod need not tolerate any', () => {
     const annotations = { 'kubernetes.io/config.source': 'file' };
     expect(verdict(pod({}, {}, { metadata: { name: 's', annotations } }), [], node)).toBe('admitted');

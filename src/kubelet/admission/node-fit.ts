@@ -103,14 +103,15 @@ export function nodeAffinityHandler(nodeName: string, nodeNow: NodeNow): Admissi
 }
 
 /** Taints that keep pods from being scheduled are the scheduler's; only those that would evict the pod count here. */
-export function toleratedTaints(nodeNow: NodeNow): AdmissionRule {
+export function toleratedTaints(nodeNow: NodeNow, comparesNumbers = false): AdmissionRule {
   return {
     name: 'taints',
     admit({ pod }) {
       if (isStaticPod(pod)) return admitted;
       const taints = nodeNow()?.spec?.taints ?? [];
       const untolerated = taints.some(
-        (taint) => taint.effect === 'NoExecute' && !toleratesTaint(pod.spec.tolerations ?? [], taint),
+        (taint) =>
+          taint.effect === 'NoExecute' && !toleratesTaint(pod.spec.tolerations ?? [], taint, comparesNumbers),
       );
       return untolerated
         ? predicate('TaintToleration', "node(s) had taints that the pod didn't tolerate")

@@ -79,7 +79,7 @@ export async function startKubeletApi(
       gate,
       secure,
       onRequest: countRequests(
-        createRequestMetrics(kubelet.registry),
+        kubelet.registry.once(createRequestMetrics),
         clock,
         'readwrite',
         config.enableDebuggingHandlers,
