@@ -16,7 +16,7 @@ export interface LoggedTimeline {
   readonly close: () => Promise<void>;
 }
 
-export interface LogSinks {
+export interface LogStreams {
   /** All lines, or only the errors of a log in two streams. */
   readonly main: LogSink;
   /** The other lines of a log in two streams. Default: that of the errors. */
@@ -25,7 +25,7 @@ export interface LogSinks {
 
 export function loggedTimeline(
   logging: KubeletConfiguration['logging'],
-  { main, info = main }: LogSinks,
+  { main, info = main }: LogStreams,
 ): LoggedTimeline {
   const timeline = new Timeline();
   let { verbosity } = logging;
