@@ -129,7 +129,10 @@ describe('a bundle of trusted certificates', () => {
   const { gates } = resolveFeatureGates({ ClusterTrustBundle: true, ClusterTrustBundleProjection: true });
 
   it('needs the gate ClusterTrustBundleProjection', async () => {
-    expect(await refusal(await startVolumeNode({ kubelet: given }), webPod('web', bundle))).toBe(
+    const { gates: off } = resolveFeatureGates({ ClusterTrustBundleProjection: false });
+    expect(
+      await refusal(await startVolumeNode({ kubelet: { ...given, gates: off } }), webPod('web', bundle)),
+    ).toBe(
       'MountVolume.SetUp failed for volume "p" : ClusterTrustBundle projection is not supported in static kubelet mode',
     );
   });
