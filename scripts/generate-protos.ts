@@ -11,6 +11,7 @@ const protos: readonly ProtoEntry[] = [
   { proto: 'src/grpc/google/wrappers.proto', importedAs: 'google/protobuf/wrappers.proto' },
   { proto: 'src/cri/cri.proto' },
   { proto: 'src/cri/containerd-events.proto' },
+  { proto: 'src/cri/containerd-content.proto' },
   { proto: 'src/plugins/registration.proto' },
   { proto: 'src/volumes/csi/csi.proto', importedAs: 'csi.proto' },
   // What a storage driver serves beside: only the driver of the tests has it.

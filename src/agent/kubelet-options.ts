@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
-import type { CriClient } from '../cri/index.js';
+import { ContainerdContent, type CriClient } from '../cri/index.js';
 import { detectNodeAddress, type KubeletOptions } from '../kubelet/index.js';
 import type { Registry } from '../metrics/index.js';
 import { type Logind, shutdownGroups } from '../node/index.js';
@@ -95,6 +95,7 @@ export async function kubeletOptions(
       evicts: evicts(configuration),
     },
     eventSources: [criEvents, () => containerdEvents(config.containerRuntimeEndpoint)],
+    pulls: () => new ContainerdContent(config.containerRuntimeEndpoint),
   };
 }
 

@@ -4,6 +4,12 @@ export { type Init, MessageType, type MethodInfo, WireError } from '../grpc/inde
 export { type OperationType, operationTypes } from './call-rules.js';
 export { type ConnectCriOptions, type CriClient, connectCri } from './client.js';
 export {
+  ContainerdContent,
+  type FetchedBlob,
+  type ImageRepository,
+  type StoredBlob,
+} from './containerd-content.js';
+export {
   type ContainerdEvent,
   type SubscribeContainerdEventsOptions,
   subscribeContainerdEvents,

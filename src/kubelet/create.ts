@@ -117,7 +117,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   });
   const health = createVolumeHealth(settings, csi.client, volumes);
   const probes = createProbes(settings, { statusOf: (uid) => statuses.get(uid) });
-  const images = createImages(settings);
+  const images = createImages(settings, tasks);
   const users = createUserNamespaces(settings, {
     isSupported: (handler) => links.check.target.supports(handler, 'userNamespaces'),
   });

@@ -13,6 +13,7 @@ import type { OpenDevicePlugin, ServeDeviceRegistration } from '../resources/dev
 import type { DraApi, OpenDriver } from '../resources/dra/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
 import type { MachineFacts, ServiceSource } from '../runtime-manager/config/index.js';
+import type { PullSource } from '../runtime-manager/images/index.js';
 import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime-manager/index.js';
 import type { RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
@@ -164,6 +165,11 @@ export interface KubeletOptions {
    * @default the CRI's own
    */
   readonly eventSources?: readonly ((cri: CriRuntime) => RuntimeEventSource)[];
+  /**
+   * Shows how far pulls are; opened when one takes long.
+   * @default none
+   */
+  readonly pulls?: () => PullSource;
   /**
    * Sources beside those that the configuration names.
    * @default none

@@ -13,6 +13,7 @@ import type { Node } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
 import { type ProbeNetwork, systemNetwork } from '../probes/index.js';
 import { type MachineFacts, readMachineFacts } from '../runtime-manager/config/index.js';
+import type { PullSource } from '../runtime-manager/images/index.js';
 import { criEvents, type RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import { Timeline } from '../timeline/index.js';
 import { forwardingTracer, type Tracer } from '../tracing/index.js';
@@ -48,6 +49,7 @@ export interface KubeletSettings extends Omit<KubeletOptions, 'runtime' | 'runti
   /** Empty when pods have no directories: logs in the usual place belong to another agent of the machine then. */
   readonly podLogsDir: string;
   readonly eventSources: readonly ((cri: CriRuntime) => RuntimeEventSource)[];
+  readonly pulls: (() => PullSource) | undefined;
   readonly sources: readonly AddedSource[];
   readonly startsAtOnce: number;
   readonly deadContainers: DeadContainerPolicy;
@@ -115,6 +117,7 @@ export async function readSettings({
     podDirectories,
     podLogsDir: podDirectories ? config.podLogsDir : '',
     eventSources: options.eventSources ?? [criEvents],
+    pulls: options.pulls,
     sources: options.sources ?? [],
     startsAtOnce: options.startsAtOnce ?? defaultStartsAtOnce(),
     deadContainers: options.deadContainers ?? { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 },

@@ -57,6 +57,55 @@ it('tells the start of a pod by the steps of its plan', async () => {
   );
 });
 
+describe('a pull that takes long', () => {
+  const event = (reason: 'Pulling' | 'Failed'): EntryInit => ({
+    kind: 'event',
+    what: `event.${reason}`,
+    message: `${reason} image "app:1"`,
+    container: 'app',
+    event: { type: 'Normal', reason },
+  });
+  const progress = (message: string, doneBytes?: number): EntryInit => ({
+    kind: 'notice',
+    what: 'image.progress',
+    message,
+    container: 'app',
+    level: 'debug',
+    data: { image: 'app:1', ...(doneBytes === undefined ? {} : { doneBytes }) },
+  });
+  it.each<[string, EntryInit[], string, number]>([
+    ['not known yet', [event('Pulling')], 'the image of container app', 0],
+    [
+      'known',
+      [event('Pulling'), progress('40 % of 3.0 MB', 12)],
+      'the image of container app: 40 % of 3.0 MB',
+      0,
+    ],
+    [
+      'told by an event, too',
+      [event('Pulling'), progress('40 % of 3.0 MB', 12), event('Pulling')],
+      'the image of container app: 40 % of 3.0 MB',
+      0,
+    ],
+    [
+      'that of an earlier try no longer counts',
+      [event('Pulling'), progress('40 % of 3.0 MB', 12), event('Failed'), event('Pulling')],
+      'the image of container app',
+      3,
+    ],
+    [
+      'the runtime does not tell',
+      [event('Pulling'), progress('it does not tell')],
+      'the image of container app',
+      0,
+    ],
+  ])('%s', async (_, inits, text, sinceSeconds) => {
+    const { entries, node, nowMs } = await recorded(...inits);
+    const sinceMs = Date.UTC(2026, 0, 1) + sinceSeconds * 1000;
+    expect(explainPod(entries, node, nowMs).inProgress).toEqual({ text, sinceMs });
+  });
+});
+
 /** The error of a gRPC call, as the runtime's client makes it. */
 const statusOf = (details: string): Error =>
   Object.assign(new Error(`rpc error: code = Unknown desc = ${details}`), { details });

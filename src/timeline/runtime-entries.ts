@@ -70,6 +70,8 @@ export interface RuntimeEntries {
   'image.pull': { image: string };
   /** An image was pulled; the duration includes the wait for other pulls. */
   'image.pulled': { image: string; bytes: number };
+  /** How far a pull is that takes long; without numbers where the runtime does not tell. */
+  'image.progress': { image: string; doneBytes?: number; totalBytes?: number; bytesPerSecond?: number };
   /** An image is not on the machine and may not be pulled. */
   'image.refuse': { image: string };
   /** An image was removed, or could not be. */

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { StartFailure } from '../../agent/index.js';
 import { type Clock, systemErrorCode } from '../../async/index.js';
-import { type CriRuntime, connectCri } from '../../cri/index.js';
+import { ContainerdContent, type CriRuntime, connectCri } from '../../cri/index.js';
+import type { PullSource } from '../../runtime-manager/images/index.js';
 import { containerdEvents, criEvents, type RuntimeEventSource } from '../../runtime-manager/pleg/index.js';
 import {
   HostImage,
@@ -22,6 +23,8 @@ import type { ClaimedRun } from './state.js';
 export interface OpenRuntime {
   readonly cri: CriRuntime;
   readonly eventSources: readonly ((cri: CriRuntime) => RuntimeEventSource)[];
+  /** Shows how far pulls are; absent where the runtime pulls nothing. */
+  readonly pulls?: () => PullSource;
   /** Stops what was started for the run, after its pods are gone. */
   close(): Promise<void>;
 }
@@ -74,6 +77,7 @@ async function openEndpoint(endpoint: string, { claim, clock }: OpenRuntimeOptio
   return {
     cri: withHostImage(ownPodsOnly(client, owner), hostImage),
     eventSources: [criEvents, () => containerdEvents(endpoint)],
+    pulls: () => new ContainerdContent(endpoint),
     async close() {
       try {
         // Other programs use this runtime: leave no image behind.
@@ -111,6 +115,7 @@ async function openPrivateContainerd(
   return {
     cri: withHostImage(client, hostImage),
     eventSources: [criEvents, () => containerdEvents(containerd.endpoint)],
+    pulls: () => new ContainerdContent(containerd.endpoint),
     async close() {
       await hostImage.close();
       client.close();

@@ -162,6 +162,7 @@ class RunSession {
       namesShortage: true,
       hostIps: address === undefined ? [] : [address],
       eventSources: this.#opened.eventSources,
+      ...(this.#opened.pulls === undefined ? {} : { pulls: this.#opened.pulls }),
       sources: [{ name: 'file', create: (context) => this.#pods.source(context) }],
       config: {
         podLogsDir: path.join(rootDir, 'logs'),

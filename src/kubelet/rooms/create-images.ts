@@ -1,5 +1,5 @@
 /** Builds what pulls images: the credentials to pull with, and the memory of who showed them. */
-import { errorText } from '../../async/index.js';
+import { errorText, type TaskGroup } from '../../async/index.js';
 import {
   type CredentialPlugin,
   createImageMetrics,
@@ -12,6 +12,8 @@ import {
   PullQueue,
   PullRate,
   PullRecords,
+  type PullSource,
+  PullWatch,
   type VerificationPolicy,
 } from '../../runtime-manager/images/index.js';
 import type { Keyring } from '../../runtime-manager/index.js';
@@ -31,8 +33,9 @@ export function createImages(
   settings: PluginSettings &
     Pick<
       KubeletSettings,
-      'config' | 'gates' | 'cri' | 'rootDir' | 'podDirectories' | 'durable' | 'objects' | 'keyring'
+      'config' | 'gates' | 'cri' | 'rootDir' | 'podDirectories' | 'durable' | 'objects' | 'keyring' | 'pulls'
     >,
+  tasks: TaskGroup,
 ): Images {
   const { config, gates, cri, clock, timeline, rootDir, registry, podDirectories, durable } = settings;
   const verifies = gates.enabled('KubeletEnsureSecretPulledImages');
@@ -71,6 +74,7 @@ export function createImages(
     }),
     metrics: registry.once(createImageMetrics),
     announcesAccess: verifies,
+    ...(settings.pulls === undefined ? {} : { watch: watchOf(settings.pulls, settings, tasks) }),
     ...(keyring === undefined ? {} : { keyring }),
     ...(records === undefined ? {} : { access: records, recorder: records }),
   });
@@ -82,6 +86,23 @@ export function createImages(
       await records?.start(cri);
     },
   };
+}
+
+function watchOf(open: () => PullSource, { clock, timeline }: PluginSettings, tasks: TaskGroup): PullWatch {
+  return new PullWatch({
+    clock,
+    tasks,
+    open,
+    onFailure: (image, error) =>
+      timeline.record({
+        kind: 'problem',
+        what: 'image.progress',
+        message: 'The runtime does not tell how far a pull is',
+        level: 'debug',
+        data: { image },
+        error,
+      }),
+  });
 }
 
 async function loadPlugins({

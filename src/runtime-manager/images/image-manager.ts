@@ -20,8 +20,11 @@ import {
 } from '../contracts.js';
 import { createImageMetrics, type ImageMetrics, imageSizeLabel } from '../metrics.js';
 import { imageUserOf } from '../start/image-user.js';
+import { ProgressNoter } from './progress-notes.js';
 import { decidePull, explainPullError, type PullPolicy, pullPolicyOf } from './pull-decision.js';
+import { progressText } from './pull-progress.js';
 import type { PullQueue } from './pull-queue.js';
+import type { PullWatch } from './pull-watch.js';
 import { ImagePuller, type PulledImage } from './puller.js';
 import { lookKey, RecentLooks } from './recent-looks.js';
 import { withDefaultTag } from './reference.js';
@@ -52,12 +55,15 @@ export interface ImageManagerOptions {
   readonly recorder?: PullRecorder;
   /** Whether events mention the access check (gate KubeletEnsureSecretPulledImages); on by default. */
   readonly announcesAccess?: boolean;
+  /** Absent: nobody is told how far a pull is. */
+  readonly watch?: Pick<PullWatch, 'watch'>;
   /** Absent: metrics that nobody reads. */
   readonly metrics?: Pick<ImageMetrics, 'requests' | 'pullDuration'>;
 }
 
 interface EnsureRequest {
   readonly pod: Pod;
+  readonly containerName: string;
   readonly image: string;
   readonly policy: PullPolicy;
   readonly sandboxConfig: Init<PodSandboxConfig>;
@@ -100,6 +106,7 @@ export class ImageManager implements ImageEnsurer {
   }: Parameters<ImageEnsurer['ensure']>[0]): Promise<EnsuredImage> {
     return this.#ensure({
       pod,
+      containerName: container.name,
       image: container.image ?? '',
       policy: pullPolicyOf(container.imagePullPolicy),
       sandboxConfig,
@@ -236,6 +243,7 @@ export class ImageManager implements ImageEnsurer {
       const message = `Failed to record image pull intent for container image "${image}": ${errorText(error)}`;
       throw this.#failed(request, key, new Error(message, { cause: error }));
     }
+    const unwatch = this.#watch(request, tagged);
     try {
       const pulled = await this.#puller.pull({ pod, image: tagged, sandboxConfig, signal });
       await recorder?.pulled(image, pulled.ref, pulled.credentials);
@@ -246,6 +254,8 @@ export class ImageManager implements ImageEnsurer {
       const failure = this.#failed(request, key, error);
       if (failure.reason === 'ErrImagePull') await this.#tellUnreadSecrets(pod);
       throw failure;
+    } finally {
+      unwatch?.();
     }
   }
 
@@ -261,6 +271,28 @@ export class ImageManager implements ImageEnsurer {
       'FailedToRetrieveImagePullSecret',
       `Unable to retrieve some image pull secrets (${unread.join(', ')}); attempting to pull the image may not succeed.`,
     );
+  }
+
+  #watch(request: EnsureRequest, tagged: string): (() => void) | undefined {
+    const { clock, timeline, watch } = this.#options;
+    const { pod, containerName, image } = request;
+    const noter = new ProgressNoter(clock.monotonic());
+    return watch?.watch(tagged, (progress) => {
+      const { note, event } = noter.at(clock.monotonic());
+      const text = progressText(progress);
+      if (event) this.#event(request, 'Normal', 'Pulling', `Pulling image "${image}": ${text}`);
+      if (!note) return;
+      const { doneBytes, totalBytes, bytesPerSecond } = progress;
+      timeline.record({
+        kind: 'notice',
+        what: 'image.progress',
+        message: text,
+        pod: podRef(pod),
+        container: containerName,
+        level: 'debug',
+        data: { image: tagged, doneBytes, totalBytes, bytesPerSecond },
+      });
+    });
   }
 
   #failed(request: EnsureRequest, key: string, error: unknown): SyncFailure {

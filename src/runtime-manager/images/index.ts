@@ -20,6 +20,8 @@ export {
   type PullRecorder,
 } from './image-manager.js';
 export { mountedImages } from './mounted-images.js';
+export type { PullProgress } from './pull-progress.js';
 export { PullQueue, type PullQueueOptions, PullRate } from './pull-queue.js';
+export { type PullSource, PullWatch } from './pull-watch.js';
 export { type ImageReference, normalRepository, parseImageReference, withDefaultTag } from './reference.js';
 export * from './verification/index.js';
