@@ -7,6 +7,7 @@ import { allocation } from './allocation.js';
 import { cluster } from './cluster/cluster.js';
 import { csi } from './cluster/csi.js';
 import { codec } from './codec/codec.js';
+import { devices } from './devices.js';
 import { exit } from './exit.js';
 import { files } from './files.js';
 import { grpc } from './grpc.js';
@@ -33,6 +34,7 @@ const benches: readonly Bench[] = [
   websocket,
   files,
   allocation,
+  devices,
   cluster,
   resize,
   csi,
