@@ -50,6 +50,8 @@ export function createPodResources(
     devices: (uid, container) => devices?.devicesOf(uid, container) ?? [],
     cpus: (uid, container) => resources.given.cpus(uid, container),
     memory: (uid, container) => resources.given.memory(uid, container),
+    podCpus: (uid) => resources.given.podCpus(uid),
+    podMemory: (uid) => resources.given.podMemory(uid),
     claims: (pod, container) => (dra === undefined ? [] : claimsIn(dra, pod, container)),
     allocatable: {
       devices: () => devices?.allocatable() ?? [],

@@ -2,6 +2,7 @@
 import { errorText, sleep } from '../../async/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import { readMachineTopology } from '../../resources/machine-topology/index.js';
+import type { MemoryBlock } from '../../resources/memory-manager/index.js';
 import type { ListedMemory } from '../../resources/pod-resources/index.js';
 import {
   type AligningPolicy,
@@ -31,6 +32,9 @@ export interface ResourceManagers {
   readonly given: {
     cpus(podUid: string, container: string): readonly number[];
     memory(podUid: string, container: string): readonly ListedMemory[];
+    /** With the gate PodLevelResourceManagers, what a pod was given as a whole. */
+    podCpus(podUid: string): readonly number[];
+    podMemory(podUid: string): readonly ListedMemory[];
     allocatableCpus(): readonly number[];
     allocatableMemory(): readonly ListedMemory[];
   };
@@ -139,10 +143,9 @@ export async function createResourceManagers(
     ],
     given: {
       cpus: (uid, name) => [...(cpus.manager.state.entries.get(uid)?.get(name) ?? [])],
-      memory: (uid, name) =>
-        memory.manager
-          .blocksOf(uid, name)
-          .map(({ type, size, numaAffinity }) => ({ type, bytes: size, numaNodes: numaAffinity })),
+      memory: (uid, name) => memory.manager.blocksOf(uid, name).map(listedMemory),
+      podCpus: (uid) => [...(cpus.manager.state.podEntries.get(uid) ?? [])],
+      podMemory: (uid) => (memory.manager.assignments.podEntries.get(uid) ?? []).map(listedMemory),
       allocatableCpus: () => [...cpus.manager.allocatable],
       allocatableMemory: () =>
         [...memory.manager.unused].flatMap(([node, { memoryMap }]) =>
@@ -162,6 +165,10 @@ export async function createResourceManagers(
       await Promise.all([cpus.stop(), memory.manager.stop(), devices?.stop()]);
     },
   };
+}
+
+function listedMemory({ type, size, numaAffinity }: MemoryBlock): ListedMemory {
+  return { type, bytes: size, numaNodes: numaAffinity };
 }
 
 /** A pod deleted by force is killed within two seconds or so; whoever comes in its place waits for that. */

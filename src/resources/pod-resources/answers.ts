@@ -41,20 +41,23 @@ export interface ResourceSources {
   /** Those that only this container may use. */
   cpus(podUid: string, container: string): readonly number[];
   memory(podUid: string, container: string): readonly ListedMemory[];
+  /** What the containers of a pod share that was given to the pod as a whole. */
+  podCpus(podUid: string): readonly number[];
+  podMemory(podUid: string): readonly ListedMemory[];
   /** Undefined if one of the claims is not known. */
   claims(pod: Pod, container: AnyContainer): readonly ListedClaim[] | undefined;
 }
 
 /** Sidecars first, then the containers; others have given back what they were given. */
 export function podResources(pod: Pod, sources: ResourceSources): WirePodResources {
-  const { name, namespace } = pod.metadata;
+  const { name, namespace, uid } = pod.metadata;
   const containers = [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers];
   return {
     name,
     namespace,
     containers: containers.map((container) => containerResources(pod, container, sources)),
-    cpuIds: [],
-    memory: [],
+    cpuIds: [...sources.podCpus(uid)],
+    memory: sources.podMemory(uid).map(wireMemory),
   };
 }
 

@@ -50,6 +50,8 @@ beforeEach(async () => {
     ],
     cpus: (_, name) => (name === 'app' ? [2, 3] : []),
     memory: () => [{ type: 'memory', bytes: 2 ** 40, numaNodes: [0] }],
+    podCpus: (uid) => (uid === 'uid-active' ? [7, 8] : []),
+    podMemory: () => [{ type: 'memory', bytes: 5, numaNodes: [1] }],
     claims: (_, { name }) =>
       name === 'side'
         ? undefined
@@ -121,8 +123,12 @@ it('lists all pods in its first version, and devices only of those that have not
   ]);
 });
 
-it('gets one active pod', async () => {
+it('gets one active pod, with what it was given as a whole', async () => {
   const found = await client.unary(PodResourcesLister.get, { podName: 'active', podNamespace: 'ns' });
+  expect(found.podResources).toMatchObject({
+    cpuIds: [7, 8],
+    memory: [{ memoryType: 'memory', size: 5, topology: topology(1) }],
+  });
   expect(found.podResources?.containers).toHaveLength(2);
   await expect(
     client.unary(PodResourcesLister.get, { podName: 'ended', podNamespace: 'ns' }),
