@@ -157,6 +157,8 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'ComponentStatusz',
   'ContainerCheckpoint',
   'ContainerStopSignals',
+  'DRAOptionalNodeOperations',
+  'DRAWorkloadResourceClaims',
   'ExtendWebSocketsToKubelet',
   'GracefulNodeShutdown',
   'GracefulNodeShutdownBasedOnPodPriority',

@@ -43,3 +43,11 @@ it.each([
   const config = { ...baselineConfiguration(gates), enableServer };
   expect(declaredFeatures({ gates, config })).toEqual(features);
 });
+
+it('a driver that may do without calls of the node', () => {
+  const config = baselineConfiguration(resolveFeatureGates({}).gates);
+  const on = resolveFeatureGates({ DRAOptionalNodeOperations: true }).gates;
+  const off = resolveFeatureGates({}).gates;
+  expect(declaredFeatures({ gates: on, config })).toContain('DRAOptionalNodeOperations');
+  expect(declaredFeatures({ gates: off, config })).not.toContain('DRAOptionalNodeOperations');
+});

@@ -3,6 +3,7 @@ import type { KubeletSettings } from '../settings.js';
 
 export function declaredFeatures({ gates, config }: Pick<KubeletSettings, 'gates' | 'config'>): string[] {
   const features: string[] = [];
+  if (gates.enabled('DRAOptionalNodeOperations')) features.push('DRAOptionalNodeOperations');
   if (gates.enabled('ExtendWebSocketsToKubelet') && config.enableServer)
     features.push('ExtendWebSocketsToKubelet');
   if (gates.enabled('InPlacePodLevelResourcesVerticalScaling'))

@@ -60,8 +60,10 @@ export function createDra(settings: DraSettings, ports: DraPorts): KubeletDra | 
     open,
     api: dra.api,
     metrics: createDraMetrics(registry),
-    // The gate DRAOptionalNodeOperations comes with Kubernetes 1.37, and is off there.
-    rules: { allowsSkipping: false },
+    rules: {
+      allowsSkipping: gates.enabled('DRAOptionalNodeOperations'),
+      acceptsPodGroups: gates.enabled('DRAWorkloadResourceClaims'),
+    },
     checkpoint: settings.podDirectories ? { rootDir, store: durable } : undefined,
     health: {
       isShown: gates.enabled('ResourceHealthStatus'),

@@ -118,7 +118,7 @@ describe('whether a pod may use a claim', () => {
       pod,
       { podClaimName: 'c', name: 'c', isFromTemplate: change.isFromTemplate ?? false },
       { metadata: { name: 'c', namespace: 'default', uid: 'u1' }, ...(status && { status }) },
-      { allowsSkipping: change.allowsSkipping ?? false },
+      { allowsSkipping: change.allowsSkipping ?? false, acceptsPodGroups: false },
     );
   const skipping = allocated([{ driver: 'd', skipNodeOperations: ['*'] }]);
 
@@ -153,6 +153,50 @@ describe('whether a pod may use a claim', () => {
       ]),
     });
     expect(judged(skipping, { allowsSkipping: true })).toMatchObject({ drivers: new Map([['d', ['*']]]) });
+  });
+
+  describe('of a PodGroup', () => {
+    const grouped = { ...pod, spec: { ...pod.spec, schedulingGroup: { podGroupName: 'g' } } };
+    const owner = {
+      apiVersion: 'scheduling.k8s.io/v1beta1',
+      kind: 'PodGroup',
+      name: 'g',
+      uid: 'ug',
+      controller: true,
+    };
+    const user = { apiGroup: 'scheduling.k8s.io', resource: 'podgroups', name: 'g', uid: 'ug' };
+    const ofGroup = (change: { acceptsPodGroups?: boolean; of?: object; by?: object; isGrouped?: boolean }) =>
+      judgeClaim(
+        change.isGrouped === false ? pod : grouped,
+        { podClaimName: 'c', name: 'c', isFromTemplate: true },
+        {
+          metadata: {
+            name: 'c',
+            namespace: 'default',
+            uid: 'u1',
+            ownerReferences: [{ ...owner, ...change.of }],
+          },
+          status: { reservedFor: [{ ...user, ...change.by }], allocation: {} },
+        },
+        { allowsSkipping: false, acceptsPodGroups: change.acceptsPodGroups ?? true },
+      );
+    const notCreated = 'ResourceClaim default/c was not created for Pod default/p';
+    const neither = `${notCreated} (neither Pod nor PodGroup g is the owner)`;
+    const notAllowed = 'pod p (uid-p) is not allowed to use ResourceClaim c (u1)';
+    it.each<[string, ReturnType<typeof ofGroup>, string | undefined]>([
+      ['yes, for its pods', ofGroup({}), undefined],
+      ['no, while the gate is off', ofGroup({ acceptsPodGroups: false }), `${notCreated} (Pod is not owner)`],
+      ['no, for a pod of no group', ofGroup({ isGrouped: false }), `${notCreated} (Pod is not owner)`],
+      ['no, of another group', ofGroup({ of: { name: 'h' } }), neither],
+      ['no, of a kind of another API group', ofGroup({ of: { apiVersion: 'example.com/v1' } }), neither],
+      ['no, of a group that does not control it', ofGroup({ of: { controller: false } }), neither],
+      ['no, reserved for another group', ofGroup({ by: { name: 'h' } }), notAllowed],
+      ['no, reserved for another kind of that name', ofGroup({ by: { resource: 'pods' } }), notAllowed],
+    ])('%s', (_rule, outcome, problem) => {
+      expect(outcome).toMatchObject(
+        problem === undefined ? { kind: 'usable' } : { kind: 'refused', problem },
+      );
+    });
   });
 
   it('leaves a call out only if all devices of the driver can do without it', () => {

@@ -6,6 +6,8 @@ import type { NamedClaim } from './pod-claims.js';
 export interface ClaimRules {
   /** Whether drivers may do without calls of this node: the gate DRAOptionalNodeOperations. */
   readonly allowsSkipping: boolean;
+  /** Whether a claim may belong to the PodGroup of its pods: the gate DRAWorkloadResourceClaims. */
+  readonly acceptsPodGroups: boolean;
 }
 
 export type JudgedClaim =
@@ -17,6 +19,9 @@ export type JudgedClaim =
     }
   | { readonly kind: 'refused'; readonly problem: string };
 
+/** The API group of PodGroups. */
+const schedulingGroup = 'scheduling.k8s.io';
+
 export type NodeOperation = 'NodePrepareResources' | 'NodeUnprepareResources';
 
 export function isSkipped(skipNodeOperations: readonly string[], operation: NodeOperation): boolean {
@@ -27,19 +32,36 @@ export function judgeClaim(
   pod: Pod,
   { name, isFromTemplate }: NamedClaim,
   { metadata, status }: ResourceClaim,
-  { allowsSkipping }: ClaimRules,
+  { allowsSkipping, acceptsPodGroups }: ClaimRules,
 ): JudgedClaim {
   const { namespace, name: podName, uid: podUid } = pod.metadata;
   const refused = (problem: string): JudgedClaim => ({ kind: 'refused', problem });
+  const group = acceptsPodGroups ? pod.spec.schedulingGroup?.podGroupName : undefined;
   const isOwned = (metadata.ownerReferences ?? []).some(
-    ({ controller, uid }) => controller === true && uid === podUid,
+    ({ controller, uid, apiVersion, kind, name: owner }) =>
+      controller === true &&
+      (uid === podUid ||
+        (group !== undefined &&
+          kind === 'PodGroup' &&
+          owner === group &&
+          apiVersion.startsWith(`${schedulingGroup}/`))),
   );
   if (isFromTemplate && !isOwned) {
     const who = `${namespace}/${podName}`;
-    return refused(`ResourceClaim ${namespace}/${name} was not created for Pod ${who} (Pod is not owner)`);
+    const nobody =
+      group === undefined ? 'Pod is not owner' : `neither Pod nor PodGroup ${group} is the owner`;
+    return refused(`ResourceClaim ${namespace}/${name} was not created for Pod ${who} (${nobody})`);
   }
   const { uid = '' } = metadata;
-  if (!(status?.reservedFor ?? []).some((user) => user.uid === podUid)) {
+  const isReserved = (status?.reservedFor ?? []).some(
+    (user) =>
+      user.uid === podUid ||
+      (group !== undefined &&
+        user.apiGroup === schedulingGroup &&
+        user.resource === 'podgroups' &&
+        user.name === group),
+  );
+  if (!isReserved) {
     return refused(`pod ${podName} (${podUid}) is not allowed to use ResourceClaim ${name} (${uid})`);
   }
   if (status?.allocation === undefined) return refused(`ResourceClaim ${name}: not allocated`);

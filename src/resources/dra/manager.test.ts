@@ -303,7 +303,7 @@ describe('preparing', () => {
 
   it('calls nobody where the driver wants no calls', async () => {
     await world.stop();
-    await world.start({ rules: { allowsSkipping: true } });
+    await world.start({ rules: { allowsSkipping: true, acceptsPodGroups: false } });
     await world.claim(
       'c',
       [{ request: 'r', driver: 'd', pool: 'p', device: 'x', skipNodeOperations: ['*'] }],

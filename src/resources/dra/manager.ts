@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Clock, errorText, isCancelled, sleep } from '../../async/index.js';
 import { type DurableFiles, DurableState } from '../../host/index.js';
 import type { AnyContainer, Pod, ResourceStatus } from '../../kube/index.js';
-import { podRef, type Timeline } from '../../timeline/index.js';
+import type { Timeline } from '../../timeline/index.js';
 import { formatDraCheckpoint, parseDraCheckpoint } from './checkpoint.js';
 import { type CachedClaim, ClaimCache } from './claim-cache.js';
 import type { ClaimRecord, DraApi, OpenDriver } from './contracts.js';
@@ -17,7 +17,8 @@ import type { DraMetrics } from './metrics.js';
 import { claimsOfContainer, usesClaims } from './pod-claims.js';
 import { type ClaimPorts, DriverFailure, preparePod } from './prepare-pod.js';
 import { ResourceSlices } from './resource-slices.js';
-import { adoptClaims, unpreparePod } from './unprepare-pod.js';
+import { Unpreparations } from './unpreparations.js';
+import { adoptClaims } from './unprepare-pod.js';
 
 export interface DraManagerOptions {
   readonly clock: Clock;
@@ -57,8 +58,7 @@ export class DraManager {
   readonly #stopping = new AbortController();
   /** The driver that each pod waits for. */
   readonly #waiting = new Map<string, string>();
-  /** Pods that are being unprepared, by UID. */
-  readonly #unpreparing = new Map<string, Promise<void>>();
+  readonly #unpreparations: Unpreparations;
   /** Whether an unusable file has left claims unknown. */
   #isLost = false;
   #hasList = false;
@@ -110,6 +110,7 @@ export class DraManager {
       rules,
       written,
     };
+    this.#unpreparations = new Unpreparations(this.#ports, this.#stopping.signal);
   }
 
   /** Takes over what an earlier run knew. Rejects only if the disk cannot be read just now. */
@@ -160,7 +161,7 @@ export class DraManager {
     this.#stopping.abort();
     await this.drivers.stop();
     await this.#slices?.stop();
-    await Promise.allSettled(this.#unpreparing.values());
+    await this.#unpreparations.settled();
     await this.#file?.stop();
     await this.#health.stop();
   }
@@ -187,10 +188,10 @@ export class DraManager {
     await this.#measured('UnprepareResources', async () => {
       try {
         if (this.#isLost && usesClaims(pod)) await adoptClaims(this.#ports, pod, this.#options.pods, signal);
-        await untilAborted(this.#unprepareOnce(uid, pod), signal);
+        await untilAborted(this.#unpreparations.once(uid, pod), signal);
       } catch (error) {
         if (isCancelled(error)) throw error;
-        this.#notUnprepared(uid, pod, error);
+        this.#unpreparations.failed(uid, pod, error);
         throw new Error(`unprepare dynamic resources: ${errorText(error)}`, { cause: error });
       }
     });
@@ -248,38 +249,11 @@ export class DraManager {
     const left = [...this.#cache.podUids()].filter((uid) => !this.#options.mayUse(uid));
     // One driver that hangs must not keep the claims of others.
     const all = left.map((uid) =>
-      this.#unprepareOnce(uid, undefined).catch((error: unknown) =>
-        this.#notUnprepared(uid, undefined, error),
-      ),
+      this.#unpreparations
+        .once(uid, undefined)
+        .catch((error: unknown) => this.#unpreparations.failed(uid, undefined, error)),
     );
     await untilAborted(Promise.all(all), signal);
-  }
-
-  /** A pod is unprepared by its worker and by the reconciliation; both wait for the same work. */
-  #unprepareOnce(uid: string, pod: Pod | undefined): Promise<void> {
-    const running = this.#unpreparing.get(uid);
-    if (running !== undefined) return running;
-    const work = unpreparePod(this.#ports, uid, pod, this.#stopping.signal).finally(() =>
-      this.#unpreparing.delete(uid),
-    );
-    this.#unpreparing.set(uid, work);
-    // Whoever waits is told; a worker that is stopped does not wait for the end.
-    work.catch(() => undefined);
-    return work;
-  }
-
-  #notUnprepared(uid: string, pod: Pod | undefined, error: unknown): void {
-    if (isCancelled(error)) return;
-    const claims = this.#cache.ofPod(uid).map(({ namespace, name }) => `${namespace}/${name}`);
-    this.#options.timeline.record({
-      kind: 'problem',
-      what: 'dra.unprepare',
-      level: 'warn',
-      message: `Claims of pod ${uid} could not be unprepared; it is tried again`,
-      data: { driver: '', claims: claims.join(' ') },
-      error,
-      ...(pod === undefined ? {} : { pod: podRef(pod) }),
-    });
   }
 
   #usable(driver: string, isUsable: boolean): void {

@@ -59,7 +59,7 @@ export class DraWorld {
       metrics: createDraMetrics(this.registry),
       open: openSimulatedDrivers(this.sockets),
       api: apiDynamicResources(this.api, 'n1'),
-      rules: { allowsSkipping: false },
+      rules: { allowsSkipping: false, acceptsPodGroups: false },
       checkpoint: { rootDir, store },
       health: { isShown: true, showsMessages: true },
       allSourcesReady: () => this.areSourcesReady,
