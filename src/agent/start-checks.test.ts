@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { loadConfiguration } from '../config/index.js';
-import { Timeline } from '../timeline/index.js';
+import { Timeline, type TimelineEntry } from '../timeline/index.js';
 import { announceConfiguration } from './start-checks.js';
 
-it('tells the configuration in force once, without the values of headers', async () => {
+/** What is told of the configuration that the flags make. */
+async function told(manifestUrl: string): Promise<readonly TimelineEntry[]> {
   const loaded = await loadConfiguration({
     argv: [
-      '--manifest-url=http://127.0.0.1/x',
+      `--manifest-url=${manifestUrl}`,
       '--manifest-url-header=Authorization:secret',
       '--kubeconfig=/k',
       '--max-pods=33',
@@ -18,7 +19,11 @@ it('tells the configuration in force once, without the values of headers', async
   if (loaded.kind !== 'run') throw new Error('the flags ask for a run');
   const timeline = new Timeline();
   announceConfiguration(loaded, timeline);
-  const entries = timeline.ofNode();
+  return timeline.ofNode();
+}
+
+it('tells the configuration in force once, without the values of headers', async () => {
+  const entries = await told('http://127.0.0.1/x');
   expect(entries.map(({ message, level }) => [message, level])).toEqual([
     ['Effective KubeletConfiguration', 'info'],
   ]);
@@ -26,4 +31,13 @@ it('tells the configuration in force once, without the values of headers', async
   expect(text).toContain('maxPods: 33');
   expect(text).toContain('<masked>');
   expect(text).not.toContain('secret');
+});
+
+it.each([
+  ['http://pods.example/all', 'http://pods.example/all'],
+  ['http://pods.example/all?token=secret', 'http://pods.example/all?masked'],
+  ['http://me:secret@pods.example/all', 'http://masked@pods.example/all'],
+])('tells %s as %s', async (url, shown) => {
+  const [entry] = await told(url);
+  expect(entry?.data).toEqual({ configuration: expect.stringContaining(`staticPodURL: ${shown}\n`) });
 });

@@ -46,8 +46,20 @@ export function announceConfiguration(
 ): void {
   const what = 'config.effective';
   const message = 'Effective KubeletConfiguration';
-  const configuration = stringify(serializeConfiguration(publishedConfig));
+  const staticPodURL = withoutSecrets(publishedConfig.staticPodURL);
+  const configuration = stringify(serializeConfiguration({ ...publishedConfig, staticPodURL }));
   timeline.record({ kind: 'notice', what, message, level: 'info', data: { configuration } });
+}
+
+/** A URL may carry a password or a token, which `/configz` shows to those who may ask; a log is read by more. */
+function withoutSecrets(text: string): string {
+  if (text === '' || !URL.canParse(text)) return text;
+  const url = new URL(text);
+  if (url.username === '' && url.password === '' && url.search === '') return text;
+  if (url.username !== '' || url.password !== '') url.username = 'masked';
+  url.password = '';
+  if (url.search !== '') url.search = '?masked';
+  return url.href;
 }
 
 /** Says what a user should know of the configuration before it is used. */

@@ -68,9 +68,8 @@ it('ends its pods by priority, refuses others, keeps the times, and gives the lo
   const state = JSON.parse(await readFile(join(node.root, 'graceful_node_shutdown_state'), 'utf8'));
   expect(Date.parse(state.startTime)).toBeLessThan(Date.parse(state.endTime));
   const seconds = (time: string): number => Math.floor(Date.parse(time) / 1000);
-  const metrics = await node.get('/metrics');
-  expect(metrics).toContain(`kubelet_graceful_shutdown_start_time_seconds ${seconds(state.startTime)}\n`);
-  expect(metrics).toContain(`kubelet_graceful_shutdown_end_time_seconds ${seconds(state.endTime)}\n`);
+  expect(await node.metric('kubelet_graceful_shutdown_start_time_seconds')).toBe(seconds(state.startTime));
+  expect(await node.metric('kubelet_graceful_shutdown_end_time_seconds')).toBe(seconds(state.endTime));
 
   // The shutdown is called off.
   await logind.prepare(false);
@@ -83,8 +82,9 @@ it('ends its pods by priority, refuses others, keeps the times, and gives the lo
   await untilLocks(0);
   await node.start();
   await untilLocks(1);
-  await eventually('the times are shown', async () =>
-    (await node.get('/metrics')).includes(`end_time_seconds ${seconds(state.endTime)}\n`),
+  await eventually(
+    'the times are shown',
+    async () => (await node.metric('kubelet_graceful_shutdown_end_time_seconds')) === seconds(state.endTime),
   );
 });
 
@@ -136,13 +136,12 @@ it('killed while it ends pods: nothing delays the shutdown any more, and the nex
   await untilLocks(1);
   for (const name of ['low', 'high']) await node.untilReady(name);
   expect(await node.running('high')).toEqual(high);
-  await eventually('the times are shown', async () => {
-    const metrics = await node.get('/metrics');
-    return (
-      metrics.includes(`kubelet_graceful_shutdown_start_time_seconds ${seconds(begun.startTime)}\n`) &&
-      metrics.includes('kubelet_graceful_shutdown_end_time_seconds 0\n')
-    );
-  });
+  await eventually(
+    'the times are shown',
+    async () =>
+      (await node.metric('kubelet_graceful_shutdown_start_time_seconds')) === seconds(begun.startTime) &&
+      (await node.metric('kubelet_graceful_shutdown_end_time_seconds')) === 0,
+  );
 
   await logind.prepare(true);
   await untilLocks(0);

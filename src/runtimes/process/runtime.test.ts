@@ -284,7 +284,10 @@ describe('commands', () => {
     );
     await runtime.stopContainer({ containerId, timeout: 0 });
     expect((await running).exitCode).toBe(137);
-    expect(processesWith(`NODELET_CONTAINER_ID=${containerId}`, 'environ')).toEqual([]);
+    // A process that was killed takes a moment to go.
+    await until('all have ended', () =>
+      processesWith(`NODELET_CONTAINER_ID=${containerId}`, 'environ').length === 0 ? true : undefined,
+    );
   });
 });
 
