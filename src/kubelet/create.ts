@@ -83,7 +83,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     pleg: new Link<Pleg>('Pleg'),
     check: new Link<RuntimeCheck>('RuntimeCheck'),
   };
-  const states = workerStates(links.workers);
+  const states = workerStates(links.workers, (uid) => links.handlers.ifConnected?.waiting.has(uid) ?? false);
   const sync = (uids: readonly string[]): void => links.handlers.target.syncs(uids);
 
   // Who is here: desired pods, their statuses, and what is remembered of failed starts.

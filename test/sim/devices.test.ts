@@ -12,7 +12,7 @@ import { explainPod } from '../../src/timeline/index.js';
 import { Machine } from './machine.js';
 import { endNodes, second } from './node.js';
 import { apiPod } from './pods.js';
-import { startVolumeNode, type VolumeNodeOptions } from './volume-node.js';
+import { Outside, startVolumeNode, type VolumeNodeOptions, volumePath } from './volume-node.js';
 
 afterEach(endNodes);
 
@@ -149,6 +149,63 @@ describe('a pod whose plugin has not registered yet', () => {
     node.put(wanting('a'));
     await node.advance(second);
     expect(node.status('a')?.message).toContain('no healthy devices present');
+  });
+
+  describe('and that ran before the agent started', () => {
+    const volumes = [{ name: 'scratch', emptyDir: {} }];
+    const volumeMounts = [{ name: 'scratch', mountPath: '/scratch' }];
+    const pod = wanting('a', 1, { volumeMounts });
+    const writer: Pod = { ...pod, spec: { ...pod.spec, volumes } };
+    const written = `${volumePath(writer, 'empty-dir', 'scratch')}/written`;
+
+    async function ranBefore() {
+      const first = await plugged();
+      first.node.put(writer);
+      await first.node.untilReady('a');
+      await new Outside(first.files).write(written, 'before');
+      await first.node.stop();
+      return first;
+    }
+
+    it.each(['while the agent is down', 'while the pod waits'])(
+      'goes on where it was when its container dies %s',
+      async (when) => {
+        const first = await ranBefore();
+        const kill = (): void => first.machine.exitContainer(first.machine.running('a')[0]!.id, 1);
+        if (when === 'while the agent is down') kill();
+        const { node, sockets, files } = await start(first);
+        // Once all sources have spoken, a container that runs is no proof that the pod has its devices.
+        node.set([]);
+        await node.advance(100);
+        node.put(writer);
+        await node.advance(second);
+        expect(node.recorded('device.wait', 'a')).toHaveLength(1);
+        if (when === 'while the pod waits') kill();
+        // Housekeeping and garbage collection have their turns meanwhile.
+        await node.advance(40 * second);
+        expect(node.machine.seenContainers('a')).toHaveLength(1);
+        expect(await new Outside(files).text(written)).toBe('before');
+        await sockets.plugins.get(`${testDirectory}/dp.sock`)?.register();
+        await node.untilReady('a');
+        expect(node.container('a')).toMatchObject({
+          restartCount: 1,
+          lastState: { terminated: { exitCode: 1 } },
+        });
+        expect(await new Outside(files).text(written)).toBe('before');
+      },
+    );
+
+    it('leaves nothing when it is refused and removed', async () => {
+      const first = await ranBefore();
+      first.machine.exitContainer(first.machine.running('a')[0]!.id, 1);
+      const { node } = await start(first);
+      node.put(writer);
+      await node.untilPhase('a', 'Failed');
+      await node.untilStopped('a');
+      node.drop('a');
+      await node.until('its container is removed', () => node.machine.seenContainers('a').length === 0);
+      await node.until('its sandbox is gone', () => node.machine.seenSandboxes('a').length === 0);
+    });
   });
 
   it('can be removed, and comes back as another', async () => {

@@ -13,7 +13,7 @@ const questions: readonly Question[] = [
 
 it.each(questions)('%s asks the workers exactly that', (question) => {
   const workers = new Link<StateQuestions>('workers');
-  const states = workerStates(workers);
+  const states = workerStates(workers, () => false);
   expect(() => states[question]('p')).toThrow('not built yet');
   const answer = (asked: Question) => (uid: string) => asked === question && uid === 'p';
   workers.connect({
@@ -27,4 +27,57 @@ it.each(questions)('%s asks the workers exactly that', (question) => {
   expect(states[question]('p')).toBe(true);
   expect(states[question]('q')).toBe(false);
   expect(states.hasWorker('p')).toBe(false);
+});
+
+const neverSeen: StateQuestions = {
+  isTerminationRequested: () => false,
+  shouldContentBeRemoved: () => true,
+  shouldRuntimeBeRemoved: () => true,
+  couldHaveRunningContainers: () => false,
+  shouldContainersBeTerminating: () => true,
+  stateOf: () => undefined,
+};
+
+it.each<[string, boolean, Partial<StateQuestions>, Record<Question, boolean>]>([
+  [
+    'a pod without a worker is gone',
+    false,
+    {},
+    {
+      isTerminationRequested: false,
+      shouldContentBeRemoved: true,
+      shouldRuntimeBeRemoved: true,
+      couldHaveRunningContainers: false,
+      shouldContainersBeTerminating: true,
+    },
+  ],
+  [
+    'a pod that waits in admission keeps what it has',
+    true,
+    {},
+    {
+      isTerminationRequested: false,
+      shouldContentBeRemoved: false,
+      shouldRuntimeBeRemoved: false,
+      couldHaveRunningContainers: true,
+      shouldContainersBeTerminating: false,
+    },
+  ],
+  [
+    'a pod that was evicted while it waits in admission has a worker, which decides',
+    true,
+    { stateOf: () => ({ kind: 'finished' }) as ReturnType<StateQuestions['stateOf']> },
+    {
+      isTerminationRequested: false,
+      shouldContentBeRemoved: true,
+      shouldRuntimeBeRemoved: true,
+      couldHaveRunningContainers: false,
+      shouldContainersBeTerminating: true,
+    },
+  ],
+])('%s', (_rule, isInAdmission, known, answers) => {
+  const workers = new Link<StateQuestions>('workers');
+  workers.connect({ ...neverSeen, ...known });
+  const states = workerStates(workers, () => isInAdmission);
+  expect(Object.fromEntries(questions.map((question) => [question, states[question]('p')]))).toEqual(answers);
 });

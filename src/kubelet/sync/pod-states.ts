@@ -20,13 +20,23 @@ export type StateQuestions = Pick<
   | 'stateOf'
 >;
 
-export function workerStates(workers: Link<StateQuestions>): WorkerStates {
+/**
+ * A pod that waits in admission has no worker yet, and may have run before the agent started: what it left stays, so that
+ * it goes on where it was.
+ */
+export function workerStates(
+  workers: Link<StateQuestions>,
+  isInAdmission: (uid: string) => boolean,
+): WorkerStates {
+  const hasWorker = (uid: string): boolean => workers.target.stateOf(uid) !== undefined;
+  const isUndecided = (uid: string): boolean => !hasWorker(uid) && isInAdmission(uid);
   return {
     isTerminationRequested: (uid) => workers.target.isTerminationRequested(uid),
-    shouldContentBeRemoved: (uid) => workers.target.shouldContentBeRemoved(uid),
-    shouldRuntimeBeRemoved: (uid) => workers.target.shouldRuntimeBeRemoved(uid),
-    couldHaveRunningContainers: (uid) => workers.target.couldHaveRunningContainers(uid),
-    shouldContainersBeTerminating: (uid) => workers.target.shouldContainersBeTerminating(uid),
-    hasWorker: (uid) => workers.target.stateOf(uid) !== undefined,
+    shouldContentBeRemoved: (uid) => workers.target.shouldContentBeRemoved(uid) && !isUndecided(uid),
+    shouldRuntimeBeRemoved: (uid) => workers.target.shouldRuntimeBeRemoved(uid) && !isUndecided(uid),
+    couldHaveRunningContainers: (uid) => workers.target.couldHaveRunningContainers(uid) || isUndecided(uid),
+    shouldContainersBeTerminating: (uid) =>
+      workers.target.shouldContainersBeTerminating(uid) && !isUndecided(uid),
+    hasWorker,
   };
 }
