@@ -63,6 +63,14 @@ describe('a pod beyond a limit of local storage', () => {
       { ephemeral: 3 * gi },
       'ephemeralpodfs.limit: Pod ephemeral local storage usage exceeds the total limit of containers 2Gi. ',
     ],
+    [
+      'all containers together may have none at all',
+      limited('0'),
+      { rootfs: 1, ephemeral: 1 },
+      'ephemeralpodfs.limit: Pod ephemeral local storage usage exceeds the total limit of containers 0. ',
+    ],
+    ['all containers together that have none and use none', limited('0'), {}, undefined],
+    ['zero is no limit of a container', limited('0'), { rootfs: 1, logs: 1 }, undefined],
     ['no limit, no excess', testPod('p'), { ephemeral: 3 * gi, logs: gi }, undefined],
     [
       'a container beyond its own',

@@ -47,7 +47,7 @@ export function localStorageExcess(
 
 function emptyDirExcess(pod: Pod, stats: PodStatsSummary): LocalStorageExcess | undefined {
   for (const { name, emptyDir } of pod.spec.volumes ?? []) {
-    const limit = quantityOrNone(emptyDir?.sizeLimit);
+    const limit = limitOrNone(emptyDir?.sizeLimit);
     if (limit === undefined) continue;
     const used = stats.volume?.find((volume) => volume.name === name)?.usedBytes;
     const excess = over(used, limit, 'emptydirfs.limit', (text) => {
@@ -75,7 +75,7 @@ function containerExcess(
   const lasting = [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)];
   const limits = new Map(lasting.map(({ name, resources }) => [name, resources?.limits?.[resource]]));
   for (const { name, logs, rootfs } of stats.containers) {
-    const limit = quantityOrNone(limits.get(name));
+    const limit = limitOrNone(limits.get(name));
     if (limit === undefined) continue;
     const used = (logs?.usedBytes ?? 0) + (dedicated ? 0 : (rootfs?.usedBytes ?? 0));
     const excess = over(used, limit, 'ephemeralcontainerfs.limit', (text) => {
@@ -86,17 +86,20 @@ function containerExcess(
   return undefined;
 }
 
-/** What is no quantity limits nothing: one pod must not keep the others from being held to their limits. */
-function quantityOrNone(text: string | undefined): Quantity | undefined {
+/**
+ * What is no quantity limits nothing: one pod must not keep the others from being held to their limits. A limit of zero is
+ * none, except that of all containers together.
+ */
+function limitOrNone(text: string | undefined): Quantity | undefined {
   if (text === undefined) return undefined;
   try {
-    return parseQuantity(text);
+    const limit = parseQuantity(text);
+    return quantityValue(limit) <= 0n ? undefined : limit;
   } catch {
     return undefined;
   }
 }
 
-/** A limit of zero is none. */
 function over(
   usedBytes: number | undefined,
   limit: Quantity,
@@ -104,6 +107,6 @@ function over(
   message: (limit: string) => string,
 ): LocalStorageExcess | undefined {
   const limitBytes = Number(quantityValue(limit));
-  if (usedBytes === undefined || limitBytes <= 0 || usedBytes <= limitBytes) return undefined;
+  if (usedBytes === undefined || usedBytes <= limitBytes) return undefined;
   return { label, message: message(formatQuantity(limit)), usedBytes, limitBytes };
 }
