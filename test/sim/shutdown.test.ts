@@ -365,6 +365,28 @@ describe('the state file', { timeout: 30_000 }, () => {
     expect(await outside.names(rootDir)).not.toContainEqual(expect.stringContaining('.tmp'));
   });
 
+  it('of a shutdown is whole when the next kubelet reads it, and nothing else is left', async () => {
+    const files = new SimulatedMachine();
+    const outside = new Outside(files);
+    const first = await startScenario({ files });
+    first.node.set([apiPod('web', shape(0, '4s'))]);
+    await first.node.untilReady('web');
+    await withLock(first);
+    const startSeconds = Math.floor(first.node.clock.now() / 1000);
+    first.logind.prepare(true);
+    await first.node.until('the lock is released', () => first.logind.heldLocks === 0);
+    await first.node.stop();
+    const next = await startScenario({ files, machine: first.node.machine });
+    await withLock(next);
+    await settle();
+    const shown = (name: string) => next.node.metric(`kubelet_graceful_shutdown_${name}_time_seconds`) ?? 0;
+    expect(shown('start')).toBe(startSeconds);
+    expect(shown('end')).toBeGreaterThanOrEqual(startSeconds + 4);
+    expect((await outside.names(rootDir)).filter((name) => name.includes('shutdown_state'))).toEqual([
+      'graceful_node_shutdown_state',
+    ]);
+  });
+
   it.each(['', '{"startTime":', '[]x', '{"startTime":"tomorrow","endTime":7}'])(
     'that says %j is set aside, and the lock is held nevertheless',
     async (content) => {

@@ -1,5 +1,8 @@
 /** logind on a bus: what it may answer, and what is made of it. */
-import { afterEach, expect, it } from 'vitest';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../async/index.js';
 import type { DbusMessage } from '../../dbus/index.js';
 import { type PeerClient, startTestPeer, type TestPeer } from '../../dbus/test-peer.js';
@@ -104,6 +107,23 @@ it('hears only what is PrepareForShutdown with a boolean', async () => {
   client?.send({ ...signalOf, member: 'PrepareForShutdown' });
   client?.send({ ...signalOf, member: 'PrepareForShutdown', signature: 'b', body: [true] });
   await expect.poll(() => heard).toEqual([true]);
+});
+
+it('tells why a program that takes no lock ended', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'bus-logind-'));
+  opened.push({ close: () => rmSync(directory, { recursive: true }) });
+  const program = join(directory, 'systemd-inhibit');
+  writeFileSync(
+    program,
+    '#!/bin/sh\necho "Failed to connect to bus: $DBUS_SYSTEM_BUS_ADDRESS" >&2; exit 1\n',
+  );
+  chmodSync(program, 0o755);
+  vi.stubEnv('PATH', directory);
+  opened.push({ close: () => void vi.unstubAllEnvs() });
+  const { connection, peer } = await connected(() => undefined);
+  await expect(connection.inhibit(signal)).rejects.toThrow(
+    `failed creating systemd inhibitor: Failed to connect to bus: unix:path=${peer.socketPath}`,
+  );
 });
 
 it('is lost with its connection', async () => {
