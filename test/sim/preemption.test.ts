@@ -95,6 +95,34 @@ it('a critical pod for which nobody can make room is refused', async () => {
   expect(node.isReady('small')).toBe(true);
 });
 
+it('pods without requests make no room for what is missing, and stay', async () => {
+  const node = await start();
+  node.put(apiPod('best-effort'));
+  node.put(critical('other', '700m'));
+  await node.untilReady('best-effort');
+  await node.untilReady('other');
+  node.put(critical('critical', '500m'));
+  await node.untilPhase('critical', 'Failed');
+  expect(node.status('critical')).toMatchObject({
+    reason: 'UnexpectedAdmissionError',
+    message:
+      'Pod was rejected: Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 200), ]',
+  });
+  expect(node.isReady('best-effort')).toBe(true);
+});
+
+it('nobody makes room for a critical pod that does not belong on the node', async () => {
+  const node = await start();
+  node.put(asking('large', '900m'));
+  await node.untilReady('large');
+  const spec = { priority: 2_000_000_000, nodeSelector: { disk: 'ssd' } };
+  node.put(asking('critical', '500m', { spec }));
+  await node.untilPhase('critical', 'Failed');
+  expect(node.status('critical')?.reason).toBe('NodeAffinity');
+  expect(node.recorded('pod.preempted')).toEqual([]);
+  expect(node.isReady('large')).toBe(true);
+});
+
 it('a restart while others make room ends what was begun, and starts nothing that does not fit', async () => {
   const first = await start();
   const large = asking('large', '900m', { graceSeconds: 30, sim: { 'stop-delay': '20s' } });
