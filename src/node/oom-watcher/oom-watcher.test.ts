@@ -408,6 +408,17 @@ describe('OomWatcher', () => {
     await end();
   });
 
+  it('counts a kill that an older kernel reports for the cgroup of the victim, without an event', async () => {
+    const log = new LogInMemory();
+    const { clock, counts, events, end } = await watched(log);
+    const task = 'Task in /kubepods/pod2/c1 killed as a result of limit of /kubepods/pod2';
+    log.lines.push(started, task, 'Memory cgroup out of memory: Kill process 1234 (stress) score 9', killed);
+    await clock.advance(5_000);
+    expect([counts.of('/kubepods/pod2/c1'), counts.of('/kubepods/pod2'), counts.of('/')]).toEqual([1, 0, 0]);
+    expect(events()).toEqual([]);
+    await end();
+  });
+
   it('reports a kill of a pod on the pod, once for all that come at a time', async () => {
     const log = new LogInMemory();
     const { clock, timeline, end } = await watched(log);
