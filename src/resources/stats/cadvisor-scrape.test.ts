@@ -1,3 +1,4 @@
+import { utimesSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import {
@@ -65,6 +66,10 @@ describe('a scrape', () => {
       'io.stat':
         '8:0 rbytes=1 wbytes=2 rios=3 wios=4 cost.usage=5 cost.wait=6 cost.indebt=7 cost.indelay=8\n',
     });
+    // The runtime made the container before it started it.
+    for (const file of ['', '/cgroup.events']) {
+      utimesSync(`${tree.cgroupRoot}${pod}/${containerId}${file}`, startMs / 1000, startMs / 1000);
+    }
     tree.add('system/agent');
     tree.addProcess(41);
     tree.addProcess(42);
@@ -226,6 +231,7 @@ describe('a scrape', () => {
     ['stalls', 'container', 'container_pressure_io_stalled_seconds_total', '} 2 '],
     ['waits', 'container', 'container_pressure_memory_waiting_seconds_total', '} 3 '],
     ['when it was made', 'container', 'container_creation_time_seconds', `} ${startMs / 1000 - 5}\n`],
+    ['when it was started', 'container', 'container_start_time_seconds', `} ${startMs / 1000}\n`],
     ['when it was seen', 'container', 'container_last_seen', `} ${startMs / 1000} ${startMs}\n`],
     ['no health', 'container', 'container_health_state', '} -1 '],
     ['the network of the pod', 'sandbox', 'container_network_receive_bytes_total', ',interface="eth0"} 41 '],
