@@ -221,10 +221,13 @@ describe('a persistent volume', () => {
     await removed(on, 'web');
   });
 
-  it('is refused to a generic ephemeral volume whose claim belongs to another pod', async () => {
-    const on = await withVolume({ local: { path: '/mnt/disk' } }, 'web-d', owner('another'));
+  it.each([
+    ['belongs to another pod', owner('another')],
+    ['was made by hand', {}],
+  ])('is refused to a generic ephemeral volume whose claim %s', async (_rule, metadata) => {
+    const on = await withVolume({ local: { path: '/mnt/disk' } }, 'web-d', metadata);
     expect(await refusal(on, webPod('web', ephemeral))).toBe(
-      'Unable to attach or mount volumes: unmounted volumes=[d], unattached volumes=[], failed to process volumes=[d]: error processing PVC default/web-d: PVC default/web-d was not created for pod default/web (pod is not owner)',
+      'Unable to attach or mount volumes: unmounted volumes=[d], unattached volumes=[], failed to process volumes=[d]: PVC default/web-d was not created for pod default/web (pod is not owner)',
     );
   });
 

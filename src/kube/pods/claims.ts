@@ -30,21 +30,24 @@ export function claimError({ namespace, name }: ClaimReference, message: string,
   );
 }
 
-/** Why the pod cannot use the claim; undefined when it can. */
+/** Why the pod cannot use the claim; undefined when it can. That it belongs to another pod is told without the wrapping of other problems. */
 export function claimProblem(
   claim: PersistentVolumeClaim,
   pod: Pod,
   reference: ClaimReference,
-): string | undefined {
+): Error | undefined {
   const { metadata, spec, status } = claim;
   if (reference.isEphemeral && !isControlledBy(claim, pod)) {
     const { namespace, name } = reference;
-    return `PVC ${namespace}/${name} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`;
+    return new Error(
+      `PVC ${namespace}/${name} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`,
+    );
   }
   const isProtected = metadata.finalizers?.includes('kubernetes.io/pvc-protection') ?? false;
-  if (metadata.deletionTimestamp !== undefined && !isProtected) return 'PVC is being deleted';
-  if (status?.phase !== 'Bound') return 'PVC is not bound';
-  if (!spec.volumeName) return 'PVC has empty pvc.Spec.VolumeName';
+  if (metadata.deletionTimestamp !== undefined && !isProtected)
+    return claimError(reference, 'PVC is being deleted');
+  if (status?.phase !== 'Bound') return claimError(reference, 'PVC is not bound');
+  if (!spec.volumeName) return claimError(reference, 'PVC has empty pvc.Spec.VolumeName');
   return undefined;
 }
 

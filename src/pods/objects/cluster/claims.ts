@@ -40,7 +40,7 @@ export class ApiClaims {
       this.#api.get(resources.persistentVolumeClaims, { namespace, name }, { signal }),
     );
     const problem = claimProblem(claim, pod, reference);
-    if (problem !== undefined) throw claimError(reference, problem);
+    if (problem !== undefined) throw problem;
     const volumeName = claim.spec.volumeName ?? '';
     const persistentVolume = await fetched(reference, `PV ${volumeName}`, () =>
       this.#api.get(resources.persistentVolumes, { name: volumeName }, { signal }),

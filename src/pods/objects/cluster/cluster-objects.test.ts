@@ -125,4 +125,18 @@ describe('ApiClaims', () => {
     await prepare();
     await expect(resolve()).rejects.toThrow(`error processing PVC n/c: ${message}`);
   });
+  it.each([
+    ['of another pod', [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'other', controller: true }]],
+    ['that the pod does not control', [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' }]],
+    ['made by hand', []],
+  ])('a claim %s is none of a generic ephemeral volume', async (_, ownerReferences) => {
+    await api.create(resources.persistentVolumeClaims, {
+      metadata: { name: 'p-data', namespace: 'n', ownerReferences },
+      spec: { volumeName: 'pv' },
+    });
+    const ephemeral: Volume = { name: 'data', ephemeral: { volumeClaimTemplate: { spec: {} } } };
+    await expect(
+      new ApiClaims({ api }).resolve(pod, ephemeral, new AbortController().signal),
+    ).rejects.toThrow(/^PVC n\/p-data was not created for pod n\/p \(pod is not owner\)$/);
+  });
 });

@@ -124,7 +124,7 @@ export class StandaloneObjects implements ObjectStore {
     }
     const { claim, persistentVolume } = bindClaim(found, this.#index.PersistentVolume.values());
     const problem = claimProblem(claim, pod, reference);
-    if (problem !== undefined) throw claimError(reference, problem);
+    if (problem !== undefined) throw problem;
     if (persistentVolume === undefined) {
       const volumeName = claim.spec.volumeName ?? '';
       const missing = new ObjectNotFound('persistentvolumes', volumeName);
