@@ -213,6 +213,27 @@ describe('disks', () => {
     node.put(staticPod('critical'), 'file');
     await node.untilReady(staticName('critical'));
   });
+
+  it('a resize waits while the disk is short, and not that of a critical pod', async () => {
+    const { node, load, add } = await startLoaded(config);
+    const critical = { spec: { priority: 2_000_000_000 } };
+    await add('web', { disk: 5 * gi }, asking('10Mi'));
+    await add('critical', { disk: 5 * gi }, asking('10Mi', critical));
+    await add('large', { disk: 20 * gi });
+    load.systemDisk = 70 * gi;
+    await node.until('there is room', () => load.diskAvailable >= 10 * gi, 2 * minute);
+    node.put(apiPod('web', asking('20Mi')));
+    node.put(apiPod('critical', asking('20Mi', critical)));
+    const pending = () => conditionOf(node.status('web'), 'PodResizePending');
+    await node.until('it waits', () => pending() !== undefined);
+    expect(pending()).toMatchObject({
+      reason: 'Deferred',
+      message: 'The node had condition: [DiskPressure]. ',
+    });
+    const given = (name: string) => node.container(name)?.allocatedResources?.memory;
+    await node.until('the other is given', () => given('critical') === '20Mi');
+    expect(given('web')).toBe('10Mi');
+  });
 });
 
 it('a pod over its limit of ephemeral storage fails without a disruption', async () => {

@@ -17,7 +17,15 @@ function podOf(uid: string, cpu: string, generation = 1): Pod {
   };
 }
 
-async function world(pods: readonly Pod[], { answer = { admit: true } }: { answer?: ResizeAnswer } = {}) {
+interface WorldOptions {
+  readonly answer?: ResizeAnswer;
+  readonly sources?: { ready: boolean };
+}
+
+async function world(
+  pods: readonly Pod[],
+  { answer = { admit: true }, sources = { ready: true } }: WorldOptions = {},
+) {
   const clock = new VirtualClock();
   const timeline = new Timeline({ clock });
   const reasons: string[] = [];
@@ -57,7 +65,7 @@ async function world(pods: readonly Pod[], { answer = { admit: true } }: { answe
     active: () => [...known.values()],
     features: [],
     turns: new Gate(1),
-    allSourcesReady: () => true,
+    allSourcesReady: () => sources.ready,
     sync: () => {},
   });
   await allocated.recorded('a');
@@ -79,7 +87,19 @@ async function world(pods: readonly Pod[], { answer = { admit: true } }: { answe
     const pod = known.get(uid);
     return pod && allocated.allocatedPod(pod).spec.containers[0]?.resources?.requests?.cpu;
   };
-  return { manager, states, hooks, judged, reasons, added, update, given, settled: () => tasks.drained() };
+  return {
+    clock,
+    manager,
+    metrics,
+    states,
+    hooks,
+    judged,
+    reasons,
+    added,
+    update,
+    given,
+    settled: () => tasks.drained(),
+  };
 }
 
 const deferred: ResizeAnswer = { admit: false, kind: 'Deferred', reason: 'OutOfcpu', message: 'no room' };
@@ -106,6 +126,41 @@ describe('a pod that ends while resizes are tried', () => {
     expect(states.conditions(ends)).toEqual([]);
     expect(reasons.filter((reason) => reason.startsWith(`${ends} `))).toEqual([]);
   });
+});
+
+it('a pod that ends while a resize waits and another is under way shows neither', async () => {
+  const { manager, metrics, states, update, settled } = await world([podOf('a', '1')], { answer: deferred });
+  update(podOf('a', '2', 2));
+  await settled();
+  states.syncBegins(podOf('a', '1', 2), true);
+  expect(states.conditions('a').map(({ type }) => type)).toEqual(['PodResizePending', 'PodResizeInProgress']);
+  manager.statusChanged('a', { phase: 'Failed' });
+  await settled();
+  expect(states.conditions('a')).toEqual([]);
+  const labels = { resolution: 'terminated', priority_bucket: 'normal' };
+  expect(metrics.deferredDuration.count(labels)).toBe(1);
+});
+
+it('a resize that comes before all sources have spoken is judged within 30 s of that', async () => {
+  const sources = { ready: false };
+  const { clock, judged, update } = await world([podOf('a', '1')], { sources });
+  update(podOf('a', '2', 2));
+  await clock.advance(5 * 60_000);
+  expect(judged).toEqual([]);
+  sources.ready = true;
+  await clock.advance(30_000);
+  expect(judged).toEqual(['a 2']);
+});
+
+it('a resize that comes at any step of a round is judged without another trigger', async () => {
+  for (let turns = 0; turns < 60; turns++) {
+    const { judged, update, settled } = await world([podOf('a', '1'), podOf('b', '1')], { answer: deferred });
+    update(podOf('a', '2', 2));
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    update(podOf('b', '2', 2));
+    await settled();
+    expect(judged, `after ${turns} turns`).toContain('b 2');
+  }
 });
 
 describe('a pod that changes while its resize is recorded', () => {

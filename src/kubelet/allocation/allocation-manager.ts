@@ -164,7 +164,11 @@ export class AllocationManager {
     this.#isTrying = true;
     this.#options.tasks.start('the resizes that wait', async (signal) => {
       try {
-        await this.#tryAll(signal);
+        // Nothing is awaited between the last look at the triggers and the end, so none is lost.
+        for (const trigger of this.#triggers) {
+          this.#triggers.delete(trigger);
+          await this.#tryAll(trigger, signal);
+        }
       } finally {
         this.#isTrying = false;
       }
@@ -202,20 +206,15 @@ export class AllocationManager {
     this.#timer = this.#options.clock.setTimer(delayMs, () => void this.retry('periodic_retry'));
   }
 
-  async #tryAll(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const [trigger] = this.#triggers;
-      if (trigger === undefined) return;
-      this.#triggers.delete(trigger);
-      for (const uid of this.#queue.uids) {
-        if (signal.aborted) return;
-        await this.#options.turns.run(() => this.#try(uid, trigger), { signal });
-        if (this.#held.has(uid)) this.#sync(uid);
-      }
-      if (this.#queue.uids.length === 0) {
-        this.#timer?.cancel();
-        this.#seen.clear();
-      }
+  async #tryAll(trigger: RetryTrigger, signal: AbortSignal): Promise<void> {
+    for (const uid of this.#queue.uids) {
+      if (signal.aborted) return;
+      await this.#options.turns.run(() => this.#try(uid, trigger), { signal });
+      if (this.#held.has(uid)) this.#sync(uid);
+    }
+    if (this.#queue.uids.length === 0) {
+      this.#timer?.cancel();
+      this.#seen.clear();
     }
   }
 
