@@ -260,6 +260,13 @@ describe('configurations that run', () => {
       { systemReserved: { cpu: '3' }, kubeReserved: { memory: '1Gi' } },
     ],
     [
+      'reservedSystemCPUs counts instead of all reserved cpu',
+      {
+        main: 'reservedSystemCPUs: 0-1\nsystemReserved: {cpu: "4"}\nkubeReserved: {cpu: "1"}\n',
+      },
+      { systemReserved: { cpu: '2' }, kubeReserved: {} },
+    ],
+    [
       'reserved cpu is rounded to the nearest thousandth',
       { main: 'kubeReserved: {cpu: 100500u}\nsystemReserved: {cpu: 400u}\n' },
       { kubeReserved: { cpu: '101m' }, systemReserved: { cpu: '0' } },

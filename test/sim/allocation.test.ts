@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { sleep } from '../../src/async/index.js';
 import { resolveFeatureGates } from '../../src/config/index.js';
+import { CriError } from '../../src/cri/index.js';
 import { SimulatedMachine } from '../../src/host/index.js';
 import type { Container, Node as NodeObject, Pod, PodCondition } from '../../src/kube/index.js';
 import { parseResourceCheckpoint } from '../../src/kube/index.js';
@@ -117,6 +118,47 @@ describe('a resize', () => {
     await node.until('it is completed', () => node.reasons('a').includes('ResizeCompleted'));
     await node.advance(second);
     expect(condition(node, 'a', 'PodResizeInProgress')).toBeUndefined();
+  });
+
+  it('that fails says why once, is tried at each sync, and is completed for the same spec', async () => {
+    let isBroken = false;
+    const node = await startNode({
+      kubelet: kubeletOf(),
+      through: (machine) => ({
+        ...machine,
+        updateContainerResources: async (request, options) => {
+          if (isBroken) throw new CriError('Internal', 'the kernel refuses');
+          return machine.updateContainerResources(request, options);
+        },
+      }),
+    });
+    node.put(asking('a', '1'));
+    await node.untilReady('a');
+    isBroken = true;
+    node.put(asking('a', '1500m', { generation: 2 }));
+    const failed = (): boolean => condition(node, 'a', 'PodResizeInProgress')?.reason === 'Error';
+    await node.until('it fails', failed);
+    const first = node.line.of('updateContainerResources').length;
+    await node.advance(5 * minute);
+    expect(node.line.of('updateContainerResources').length).toBeGreaterThan(first + 2);
+    expect(condition(node, 'a', 'PodResizeInProgress')).toMatchObject({
+      status: 'True',
+      reason: 'Error',
+      message: expect.stringContaining('the kernel refuses'),
+      observedGeneration: 2,
+    });
+    const events = node.events('a', 'ResizeError').map(({ message }) => message);
+    expect(events).toEqual([
+      expect.stringMatching(
+        /^Pod resize error: \{"containers":\[\{"name":"app","resources":\{"requests":\{"cpu":"1500m"\}\}\}\],"generation":2,"error":".*the kernel refuses/,
+      ),
+    ]);
+    isBroken = false;
+    await node.until('it is completed', () => node.reasons('a').includes('ResizeCompleted'), 5 * minute);
+    expect(node.events('a', 'ResizeCompleted')[0]?.message).toContain('"generation":2}');
+    await node.advance(second);
+    expect(condition(node, 'a', 'PodResizeInProgress')).toBeUndefined();
+    expect(node.machine.running('a').map(({ attempt }) => attempt)).toEqual([0]);
   });
 
   it('without room waits, tells why once, and is accepted when the other pod goes', async () => {

@@ -117,6 +117,66 @@ describe('CPUs and memory', () => {
   });
 });
 
+describe('CPUs of its own', () => {
+  const burstable = (name: string): Pod => apiPod(name, { containers: [{ name: 'app', image: 'app:1' }] });
+
+  it('stay over a restart of the container, and others leave them by one call', async () => {
+    const { node, machine, outside } = await start();
+    const cpuFile = `${rootDir}/cpu_manager_state`;
+    node.put(burstable('shared'));
+    await node.untilReady('shared');
+    await node.advance(15_000);
+    const before = node.line.of('updateContainerResources').length;
+    node.put(asking('a', '2', '1Gi'));
+    await node.untilReady('a');
+    const [own] = machine.running('a');
+    expect(node.line.of('createContainer').at(-1)?.request).toMatchObject({
+      config: { linux: { resources: { cpusetCpus: '1-2' } } },
+    });
+    await node.advance(60_000);
+    const [shared] = machine.running('shared');
+    const calls = node.line.of('updateContainerResources').slice(before);
+    expect(calls.map(({ request }) => request)).toEqual([
+      { containerId: shared!.id, linux: { cpusetCpus: '0,3-7' } },
+    ]);
+    const file = await outside.text(cpuFile);
+    machine.exitContainer(own!.id, 1);
+    await node.until('another runs', () => machine.running('a').some(({ id }) => id !== own!.id));
+    expect((await bound(machine))['a/app']).toBe('1-2/0');
+    expect(await outside.text(cpuFile)).toBe(file);
+  });
+
+  it('are not those that are reserved for the system and for Kubernetes together', async () => {
+    const { node } = await start({
+      kubelet: {
+        config: {
+          topologyManagerPolicy: 'none',
+          systemReserved: { cpu: '500m', memory: '1Gi' },
+          kubeReserved: { cpu: '1500m' },
+        },
+      },
+    });
+    node.put(asking('a', '7', '1Gi'));
+    await node.untilPhase('a', 'Failed');
+    expect(node.status('a')).toMatchObject({
+      reason: 'UnexpectedAdmissionError',
+      message:
+        'Pod was rejected: Allocate failed due to not enough cpus available to satisfy request: requested=7, available=6, which is unexpected',
+    });
+    node.put(asking('b', '6', '1Gi'));
+    await node.untilReady('b');
+  });
+});
+
+describe('a machine with more NUMA nodes than can be aligned', () => {
+  it('starts where nothing is aligned, and is refused where it is', async () => {
+    const { node } = await start({ nodes: 9, kubelet: { config: { topologyManagerPolicy: 'none' } } });
+    node.put(asking('a', '3', '2Gi'));
+    await node.untilReady('a');
+    await expect(start({ nodes: 9 })).rejects.toThrow('unsupported on machines with more than 8 NUMA Nodes');
+  });
+});
+
 describe('memory', () => {
   it('of an init container goes back when the next container is created', async () => {
     const { node, outside } = await start();

@@ -222,6 +222,16 @@ describe('a persistent volume', () => {
   });
 
   it.each([
+    ['rbd', { rbd: { monitors: ['m'], image: 'i' } }],
+    ['cephfs', { cephfs: { monitors: ['m'] } }],
+  ])('of a kind that no node serves any more is refused: %s', async (kind, source) => {
+    const on = await startVolumeNode();
+    expect(await refusal(on, webPod('web', { name: 'd', ...source }))).toBe(
+      `MountVolume.SetUp failed for volume "d" : volume "d" is of kind ${kind}, which this node does not support; use another kind of volume`,
+    );
+  });
+
+  it.each([
     ['belongs to another pod', owner('another')],
     ['was made by hand', {}],
   ])('is refused to a generic ephemeral volume whose claim %s', async (_rule, metadata) => {

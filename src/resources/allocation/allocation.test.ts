@@ -171,6 +171,38 @@ describe('what can never be done', () => {
   ])('%s', (_rule, rules, before, after, detail) => {
     expect(resizeInfeasibility(after, before, { ...all, ...rules })?.detail).toBe(detail);
   });
+
+  const podLevel = (cpu: string): Pod =>
+    pod([container('a', requests(cpu))], { resources: requests(cpu) });
+  it.each<[Partial<ResizeRules>, Pod, Pod, string]>([
+    [{ resizes: false }, memory('1Mi'), memory('2Mi'), 'InPlacePodVerticalScaling is disabled'],
+    [
+      { swaps: true },
+      memory('1Mi'),
+      memory('2Mi'),
+      'In-place resize of containers with swap is not supported.',
+    ],
+    [
+      { resizesPodLevel: false },
+      podLevel('1'),
+      podLevel('2'),
+      'InPlacePodLevelResourcesVerticalScaling is disabled',
+    ],
+    [
+      { pinsCpus: true },
+      guaranteed('1', '1Gi'),
+      guaranteed('2', '1Gi'),
+      'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"',
+    ],
+    [
+      { pinsMemory: true },
+      guaranteed('1', '1Gi'),
+      guaranteed('1', '2Gi'),
+      'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"',
+    ],
+  ])('%j is told', (rules, before, after, message) => {
+    expect(resizeInfeasibility(after, before, { ...all, ...rules })?.message).toBe(message);
+  });
 });
 
 describe('the queue', () => {

@@ -43,6 +43,17 @@ describe('hints', () => {
     expect(shown(node.manager.containerHints(pod, pod.spec.containers[0]!))).toBe('0! 01');
   });
 
+  it('a node that could serve the whole request is no hint if CPUs to use again lie elsewhere', async () => {
+    const node = await testCpuNode({ machine: twoNodes });
+    const pod = cpuPod('p', 'init:i=2 a=4');
+    node.manager.allocate(pod, pod.spec.initContainers![0]!, { mask: 0b01, preferred: true });
+    expect(shown(node.manager.containerHints(pod, pod.spec.containers[0]!))).toBe('01');
+  });
+
+  it('more than one node has is preferred on both', async () => {
+    expect(hintsOf(await testCpuNode({ machine: twoNodes }), 'p', 'c=6')).toBe('01!');
+  });
+
   it('aligned by socket, both nodes of a socket are preferred', async () => {
     const node = await testCpuNode({
       machine: big80,
