@@ -10,7 +10,13 @@ import {
   type KubeletFlag,
 } from '../../src/config/index.js';
 import { formatDuration } from '../../src/kube/index.js';
-import { actedOnFields, actedOnGates, clusterFlags, inertFlags } from '../../src/kubelet/acted-on.js';
+import {
+  actedOnFields,
+  actedOnGates,
+  clusterFlags,
+  inertFlags,
+  partlyActedOnGates,
+} from '../../src/kubelet/acted-on.js';
 
 const head = `# Configuration
 
@@ -92,12 +98,13 @@ function flagRow({ name, about = '', target, deprecated }: KubeletFlag): string[
 
 function gatesPart(): string {
   const acted: ReadonlySet<string> = actedOnGates;
+  const partly: ReadonlyMap<string, string> = partlyActedOnGates;
   const gates = [...featureGateSpecs].sort(([a], [b]) => (a < b ? -1 : 1));
   const rows = gates.map(([name, { stage, default: isOn, locked }]) => [
     code(name),
     stage,
     `${isOn ? 'on' : 'off'}${locked ? ', locked' : ''}`,
-    effect(acted.has(name)),
+    partly.has(name) ? `in part: ${partly.get(name)}` : effect(acted.has(name)),
   ]);
   return [
     '## Feature gates',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { loadConfiguration } from '../config/index.js';
 import { Timeline, type TimelineEntry } from '../timeline/index.js';
-import { announceConfiguration } from './start-checks.js';
+import { announce, announceConfiguration } from './start-checks.js';
 
 /** What is told of the configuration that the flags make. */
 async function told(manifestUrl: string): Promise<readonly TimelineEntry[]> {
@@ -40,4 +40,31 @@ it.each([
 ])('tells %s as %s', async (url, shown) => {
   const [entry] = await told(url);
   expect(entry?.data).toEqual({ configuration: expect.stringContaining(`staticPodURL: ${shown}\n`) });
+});
+
+const inert = 'settings without effect in this build: ';
+it.each<[string, string[]]>([
+  [
+    'InPlacePodVerticalScalingMemoryBackedVolumes',
+    [`${inert}featureGates.InPlacePodVerticalScalingMemoryBackedVolumes`],
+  ],
+  [
+    'InPlacePodVerticalScalingExclusiveCPUs',
+    [
+      'featureGates.InPlacePodVerticalScalingExclusiveCPUs has only a part of its effect in this build: a container keeps the exclusive CPUs of its first admission, and the CPU manager records no baselines',
+    ],
+  ],
+  ['InPlacePodVerticalScalingExclusiveMemory', []],
+])('says what the gate %s does not do', async (gate, expected) => {
+  const loaded = await loadConfiguration({
+    argv: [`--feature-gates=${gate}=true`, '--kubeconfig=/k'],
+    cwd: '/',
+    readFile: () => Promise.reject(new Error('no file')),
+    listDir: () => Promise.reject(new Error('no directory')),
+  });
+  if (loaded.kind !== 'run') throw new Error('the flags ask for a run');
+  const timeline = new Timeline();
+  announce(loaded, timeline);
+  const warnings = timeline.ofNode().filter(({ what }) => what === 'config.inert');
+  expect(warnings.map(({ message }) => message)).toEqual(expected);
 });

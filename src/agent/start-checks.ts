@@ -11,7 +11,13 @@ import {
   type LoadedConfiguration,
   serializeConfiguration,
 } from '../config/index.js';
-import { actedOnFields, actedOnGates, clusterFlags, inertFlags } from '../kubelet/index.js';
+import {
+  actedOnFields,
+  actedOnGates,
+  clusterFlags,
+  inertFlags,
+  partlyActedOnGates,
+} from '../kubelet/index.js';
 import type { MachineFacts } from '../runtime-manager/config/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
@@ -64,7 +70,7 @@ function withoutSecrets(text: string): string {
 
 /** Says what a user should know of the configuration before it is used. */
 export function announce(
-  { warnings, explicit, flags, config, standalone }: LoadedConfiguration,
+  { warnings, explicit, flags, config, featureGates, standalone }: LoadedConfiguration,
   timeline: Timeline,
 ): void {
   const warn = (
@@ -81,6 +87,10 @@ export function announce(
   ];
   if (ignored.length > 0)
     warn('config.inert', `settings without effect in this build: ${ignored.join(', ')}`);
+  for (const [gate, missing] of partlyActedOnGates) {
+    if (featureGates.enabled(gate))
+      warn('config.inert', `featureGates.${gate} has only a part of its effect in this build: ${missing}`);
+  }
   const uid = process.getuid?.();
   if (uid !== 0) warn('agent.user', `kubelet needs to run as uid \`0\`. It is being run as ${uid}`);
   if (standalone && config.staticPodPath === '' && config.staticPodURL === '') {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { configFields, flagSpecs } from '../config/index.js';
-import { actedOnFields, actedOnGates, clusterFlags, inertFlags } from './acted-on.js';
+import { actedOnFields, actedOnGates, clusterFlags, inertFlags, partlyActedOnGates } from './acted-on.js';
 
 const src = join(import.meta.dirname, '..');
 /** Gates that the configuration reads to let other settings through. */
@@ -23,6 +23,10 @@ it('names exactly the gates that are read', () => {
       read.add(gate);
   }
   expect([...actedOnGates].sort()).toEqual([...read].sort());
+});
+
+it('names only gates that are read as those with a part of their effect', () => {
+  expect([...partlyActedOnGates.keys()].filter((gate) => !actedOnGates.has(gate))).toEqual([]);
 });
 
 it('names only settings that exist', () => {

@@ -193,3 +193,11 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'KubeletCrashLoopBackOffMax',
   'LoggingAlphaOptions',
 ]);
+
+/** Gates of those above with only a part of their effect, and which part is missing. */
+export const partlyActedOnGates: ReadonlyMap<FeatureGate, string> = new Map<FeatureGate, string>([
+  [
+    'InPlacePodVerticalScalingExclusiveCPUs',
+    'a container keeps the exclusive CPUs of its first admission, and the CPU manager records no baselines',
+  ],
+]);

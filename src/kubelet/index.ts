@@ -1,5 +1,5 @@
 /** The kubelet: everything a node agent is made of, put together. */
-export { actedOnFields, actedOnGates, clusterFlags, inertFlags } from './acted-on.js';
+export { actedOnFields, actedOnGates, clusterFlags, inertFlags, partlyActedOnGates } from './acted-on.js';
 export type {
   Admission,
   AdmissionAttempt,

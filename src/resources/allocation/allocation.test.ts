@@ -172,8 +172,7 @@ describe('what can never be done', () => {
     expect(resizeInfeasibility(after, before, { ...all, ...rules })?.detail).toBe(detail);
   });
 
-  const podLevel = (cpu: string): Pod =>
-    pod([container('a', requests(cpu))], { resources: requests(cpu) });
+  const podLevel = (cpu: string): Pod => pod([container('a', requests(cpu))], { resources: requests(cpu) });
   it.each<[Partial<ResizeRules>, Pod, Pod, string]>([
     [{ resizes: false }, memory('1Mi'), memory('2Mi'), 'InPlacePodVerticalScaling is disabled'],
     [
