@@ -48,7 +48,18 @@ class World {
   readonly machine = new SimulatedMachine();
   readonly staged = new Set<string>();
   readonly published = new Set<string>();
+  /** Where the link of the pod led to when the volume was mapped. */
+  mappedTo: string | undefined;
   readonly #outside = simulatedHost({ machine: this.machine });
+
+  /** `publishes`: the device itself at the target, or a link to it. */
+  constructor(readonly publishes: 'device' | 'link' = 'device') {}
+
+  async lookAtLink(): Promise<void> {
+    this.mappedTo = await this.#outside.files.readlink(
+      `${rootDir}/pods/u1/volumeDevices/kubernetes.io~csi/pv`,
+    );
+  }
 
   async prepare(): Promise<void> {
     for (const dir of ['/dev', rootDir]) await this.#outside.files.mkdir(dir, { recursive: true });
@@ -82,12 +93,15 @@ class World {
       case Node.nodePublishVolume.path:
         if (!this.staged.has(staging)) throw new GrpcError('FailedPrecondition', 'it is not staged');
         if (this.published.has(target)) return {};
-        await files.writeFile(target, '');
-        await mounts.mount({ source: '/dev/sdb', target, options: ['bind'] });
+        if (this.publishes === 'link') await files.symlink('/dev/sdb', target);
+        else {
+          await files.writeFile(target, '');
+          await mounts.mount({ source: '/dev/sdb', target, options: ['bind'] });
+        }
         this.published.add(target);
         return {};
       case Node.nodeUnpublishVolume.path:
-        if (this.published.delete(target)) await mounts.unmount(target);
+        if (this.published.delete(target) && this.publishes === 'device') await mounts.unmount(target);
         await files.unlink(target).catch(() => undefined);
         return {};
       default:
@@ -207,6 +221,7 @@ class Life {
     await this.world.clock.advance(10 * second);
     abort.abort();
     await waiting;
+    if (isMapped) await this.world.lookAtLink();
     this.pods.clear();
     const ending = this.#manager.waitForUnmounts(pod, this.#stopped.signal).catch(() => undefined);
     await this.world.clock.advance(30 * second);
@@ -225,8 +240,8 @@ class Life {
   }
 }
 
-async function newWorld(): Promise<World> {
-  const world = new World();
+async function newWorld(publishes?: World['publishes']): Promise<World> {
+  const world = new World(publishes);
   await world.prepare();
   return world;
 }
@@ -266,6 +281,19 @@ describe('a kubelet with a block volume of a driver', { timeout: 120_000 }, () =
         throw new Error(`it died at ${JSON.stringify(death)}: ${String(cause)}`, { cause });
       }
     }
+  });
+
+  it.each([
+    ['device', `${blockRoot}/publish/pv/u1`],
+    ['link', '/dev/sdb'],
+  ] as const)('links what leads to the %s that the driver publishes', async (publishes, expected) => {
+    const world = await newWorld(publishes);
+    const life = new Life(world);
+    await life.start();
+    expect(await life.runPod()).toBe(true);
+    await life.stop();
+    expect(world.mappedTo).toBe(expected);
+    await world.expectNothingLeft();
   });
 
   it('maps it again after such a death, with one pin', async () => {

@@ -83,6 +83,8 @@ export class SimulatedCsiDriver {
   versions: readonly string[] = ['1.0.0'];
   /** Takes the place of the stage, to answer with harm. */
   answerStage: (() => object) | undefined;
+  /** Looks at the machine when a volume is to be published. */
+  beforePublish: (() => Promise<void>) | undefined;
   /** What the driver does to the target once it has unpublished a volume. */
   afterUnpublish: (() => Promise<void>) | undefined;
   /** What it says of volumes, by their ids, and of its storage. */
@@ -253,6 +255,7 @@ export class SimulatedCsiDriver {
         if (this.answerStage !== undefined) return this.answerStage();
         return this.volumes.stage(request as unknown as NodeStageVolumeRequest);
       case 'nodePublishVolume':
+        await this.beforePublish?.();
         return this.volumes.publish(request as unknown as NodePublishVolumeRequest);
       case 'nodeUnpublishVolume': {
         const answer = await this.volumes.unpublish(request as unknown as NodeUnpublishVolumeRequest);

@@ -94,26 +94,29 @@ describe('a volume that grows while a pod uses it', () => {
     expect(await cluster.told('c')).toBe('3Gi -');
   });
 
-  it('that is infeasible is given up until its controller lowers the size', async () => {
-    const pod = await running();
-    await cluster.grow('c', '9Gi');
-    fail('OutOfRange');
-    await cluster.sync(pod);
-    await cluster.clock.advance(600_000);
-    await cluster.sync(pod);
-    expect(sizes()).toEqual([9]);
-    expect(await cluster.told('c')).toBe(
-      `1Gi NodeResizeInfeasible NodeResizeError: failed to expand pvc with ${refused('OutOfRange')}`,
-    );
-    expect(resizeEvents()).toEqual([resizeFailed('OutOfRange')]);
-    await cluster.status('c', {
-      allocatedResources: { storage: '2Gi' },
-      allocatedResourceStatuses: { storage: 'NodeResizePending' },
-    });
-    await cluster.sync(pod);
-    expect(sizes()).toEqual([9, 2]);
-    expect(await cluster.told('c')).toBe('2Gi -');
-  });
+  it.each<GrpcCodeName>(['InvalidArgument', 'OutOfRange', 'NotFound'])(
+    'that is infeasible (%s) is given up until its controller lowers the size',
+    async (code) => {
+      const pod = await running();
+      await cluster.grow('c', '9Gi');
+      fail(code);
+      await cluster.sync(pod);
+      await cluster.clock.advance(600_000);
+      await cluster.sync(pod);
+      expect(sizes()).toEqual([9]);
+      expect(await cluster.told('c')).toBe(
+        `1Gi NodeResizeInfeasible NodeResizeError: failed to expand pvc with ${refused(code)}`,
+      );
+      expect(resizeEvents()).toEqual([resizeFailed(code)]);
+      await cluster.status('c', {
+        allocatedResources: { storage: '2Gi' },
+        allocatedResourceStatuses: { storage: 'NodeResizePending' },
+      });
+      await cluster.sync(pod);
+      expect(sizes()).toEqual([9, 2]);
+      expect(await cluster.told('c')).toBe('2Gi -');
+    },
+  );
 
   it.each<GrpcCodeName>(['Internal', 'DeadlineExceeded', 'Unavailable', 'Unknown'])(
     'fails with %s: the claim says so, and it is tried again with growing pauses',

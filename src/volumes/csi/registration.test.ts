@@ -197,6 +197,53 @@ describe('a driver', () => {
     expect(drivers.get('d')?.endpoint).toBe('/d.sock');
   });
 
+  it('of a name that is taken registers when the other has gone, and its entry comes last', async () => {
+    for (const [socket, nodeId] of [
+      ['/d.sock', 'old'],
+      ['/x.sock', 'x'],
+      ['/other.sock', 'new'],
+    ] as const)
+      infos.set(socket, { nodeId });
+    const first = claim('d');
+    await during(registration.register(first, signal));
+    await register('x');
+    await expect(register('d', '/other.sock')).rejects.toThrow('already registered');
+    await during(registration.deregister(first, signal));
+    await register('d', '/other.sock');
+    expect((await csiNode()).spec.drivers.map(({ name, nodeID }) => [name, nodeID])).toEqual([
+      ['x', 'x'],
+      ['d', 'new'],
+    ]);
+  });
+
+  it('that contradicts a label registers when the label has gone', async () => {
+    const label = (zone: string | null) =>
+      api.patch(resources.nodes, { name: 'n' }, { type: 'merge', body: { metadata: { labels: { zone } } } });
+    infos.set('/d.sock', { nodeId: 'id', segments: { zone: 'z' } });
+    await label('other');
+    await expect(register('d')).rejects.toThrow('detected topology value collision');
+    await label(null);
+    await register('d');
+    expect((await node()).metadata.labels).toMatchObject({ zone: 'z' });
+  });
+
+  it('is told to the node first, then to the CSINode, and is used after that', async () => {
+    infos.set('/d.sock', { nodeId: 'id', segments: { zone: 'z' } });
+    await clock.advance(1000);
+    const before = api.calls.length;
+    let writesWhenReady: string[] = [];
+    const writes = (): string[] =>
+      api.calls
+        .slice(before)
+        .filter(({ verb }) => verb !== 'get')
+        .map(({ verb, resource }) => `${verb} ${resource}`);
+    drivers.onReady(() => {
+      writesWhenReady = writes();
+    });
+    await register('d');
+    expect(writesWhenReady).toEqual(['patch nodes', 'update csinodes']);
+  });
+
   it('of a higher version takes the name, and the older one cannot take it away', async () => {
     infos.set('/d.sock', { nodeId: 'id' });
     infos.set('/new.sock', { nodeId: 'new' });
