@@ -1,7 +1,8 @@
 /** Volumes that the cluster attaches, on a whole kubelet: when they are mounted, what is said while they are not, and when they may be detached. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { resources } from '../../src/kube-client/index.js';
+import { ApiError, resources } from '../../src/kube-client/index.js';
 import { explainPod } from '../../src/timeline/index.js';
+import type { NodePublishVolumeRequest } from '../../src/volumes/csi/gen/csi.js';
 import { attachmentName } from '../../src/volumes/csi/names.js';
 import { CsiClusterMachine, type CsiMember } from './csi-cluster-machine.js';
 import { endNodes, minute, nodeName, second } from './node.js';
@@ -159,6 +160,46 @@ it('a driver that needs no attaching has its volumes mounted at once, and they a
   expect(reads).toEqual([]);
 });
 
+it('a driver without an object has its volumes attached, and is told nothing of pods', async () => {
+  await cluster.begin();
+  await cluster.on.api.delete(resources.csiDrivers, { name: cluster.driver.name });
+  await cluster.volume('disk', ['ReadWriteOnce'], { volumeAttributes: { size: 'big' } });
+  agent = await cluster.start();
+  await cluster.on.create('web', claimed());
+  await seconds(20);
+  expect(await inUse()).toEqual([cluster.uniqueName('vol-disk')]);
+  expect(cluster.driver.log()).toEqual([]);
+  await controlled(20);
+  await agent.member.untilReady('web');
+  expect(cluster.driver.requests('nodePublishVolume')).toMatchObject([
+    { volumeContext: { size: 'big' }, secrets: {} },
+  ]);
+});
+
+it('the node is not ready while the CSINode cannot be made, and drivers register after that', async () => {
+  await cluster.begin();
+  const error = new ApiError({ code: 503, reason: 'ServiceUnavailable', message: 'the storage is away' });
+  const heal = cluster.on.api.faults.add({
+    verb: 'create',
+    resource: resources.csiNodes,
+    times: 1000,
+    fault: { kind: 'refuse', error },
+  });
+  agent = await cluster.start();
+  const ready = async () =>
+    (await cluster.on.api.get(resources.nodes, { name: nodeName })).status?.conditions?.find(
+      ({ type }) => type === 'Ready',
+    );
+  await seconds(1);
+  expect(await ready()).toMatchObject({ status: 'False', message: expect.stringContaining('CSINode') });
+  expect(cluster.driver.told).toEqual([]);
+  heal();
+  await seconds(60);
+  // This machine has no disk to speak of.
+  expect((await ready())?.message).toBe('missing node capacity for resources: ephemeral-storage');
+  expect(cluster.driver.told).toEqual([{ pluginRegistered: true, error: '' }]);
+});
+
 it('a pod that waits for the cluster goes on when its driver needs no attaching any more', async () => {
   await begin();
   await cluster.on.create('web', claimed());
@@ -289,6 +330,35 @@ describe('a driver that wants to publish again', () => {
     await cluster.on.delete('web');
     await controlled(30);
     expect(await cluster.remains()).toEqual([]);
+  });
+
+  it('gets new tokens in time, beside the secret of the volume if it wants them there', async () => {
+    const { api } = cluster.on;
+    await cluster.begin({
+      attachRequired: false,
+      requiresRepublish: true,
+      tokenRequests: [{ audience: 'vault', expirationSeconds: 600 }],
+      serviceAccountTokenInSecrets: true,
+    });
+    await api.create(resources.serviceAccounts, { metadata: { name: 'sa', namespace: 'default' } });
+    const data = { pass: Buffer.from('word').toString('base64') };
+    await api.create(resources.secrets, { metadata: { name: 'key', namespace: 'keys' }, data });
+    await cluster.volume('disk', ['ReadWriteOnce'], {
+      nodePublishSecretRef: { namespace: 'keys', name: 'key' },
+    });
+    agent = await cluster.start();
+    await cluster.on.create('web', claimed('disk', { serviceAccountName: 'sa' }));
+    await agent.member.untilReady('web');
+    await agent.member.node.advance(12 * minute);
+    const requests = cluster.driver.requests<NodePublishVolumeRequest>('nodePublishVolume');
+    const key = 'csi.storage.k8s.io/serviceAccount.tokens';
+    for (const { secrets, volumeContext } of requests) {
+      expect(Object.keys(secrets).sort()).toEqual([key, 'pass']);
+      expect(volumeContext).toEqual({});
+    }
+    const tokens = requests.map(({ secrets }) => JSON.parse(secrets[key] ?? '').vault.token);
+    expect(new Set(tokens).size).toBe(2);
+    expect(cluster.driver.log().filter((call) => call === 'nodeStageVolume')).toHaveLength(1);
   });
 
   it('and for tokens is not asked while there are none', async () => {
