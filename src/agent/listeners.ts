@@ -1,7 +1,7 @@
 /** The agent's listeners: each listens only when the configuration names its port. */
 import path from 'node:path';
 import { systemClock } from '../async/index.js';
-import { flagSpecs, type KubeletFlags, type LoadedConfiguration } from '../config/index.js';
+import { type LoadedConfiguration, shownFlags } from '../config/index.js';
 import type { KubeApi } from '../kube-client/index.js';
 import type { Kubelet } from '../kubelet/index.js';
 import type { ServingCertificate } from '../node/index.js';
@@ -65,7 +65,7 @@ export async function startMainPort(kubelet: Kubelet, options: MainPortOptions):
         api,
         rootDir: path.resolve(flags.rootDir),
         version: kubernetesVersion,
-        flags: shownFlags(flags),
+        flags: shownFlags(flags, configuration.publishedConfig),
         setVerbosity,
         flushLog,
         tracer,
@@ -96,20 +96,4 @@ async function taken(
 function isOfAddress(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return ('syscall' in error && error.syscall === 'listen') || isOfAddress(error.cause);
-}
-
-/** The command line's own values; none of them is secret. */
-function shownFlags(flags: KubeletFlags): Record<string, string> {
-  const shown: Record<string, string> = {};
-  for (const { name, target } of flagSpecs) {
-    if (target.to !== 'kubelet') continue;
-    const value = flags[target.key];
-    shown[name] =
-      typeof value === 'object'
-        ? Object.entries(value)
-            .map(([key, text]) => `${key}=${text}`)
-            .join(',')
-        : String(value);
-  }
-  return shown;
 }

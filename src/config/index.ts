@@ -26,5 +26,6 @@ export { labelKeyProblems, labelValueProblems } from './label-syntax.js';
 export { type LoadedConfiguration, type LoadOptions, type LoadOutcome, loadConfiguration } from './load.js';
 export type { ConfiguredHost } from './rule-context.js';
 export { maskedValue, maskSecrets, serializeConfiguration } from './serialize.js';
+export { classifiedValue, shownFlags } from './shown-flags.js';
 export * from './types.js';
 export { usage } from './usage.js';

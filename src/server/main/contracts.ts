@@ -40,7 +40,7 @@ export interface KubeletApiOptions extends Pick<ListenOptions, 'timeline' | 'clo
   /** Checkpoints are kept below this directory. */
   readonly rootDir: string;
   readonly version: string;
-  /** Command-line flags by name, for `/flagz`; no value may be secret. */
+  /** Flags by name with their values, for `/flagz`; no value may be secret. */
   readonly flags?: Readonly<Record<string, string>>;
   /** Changes the log verbosity; absent: `/debug/flags/v` responds that it is disabled. */
   readonly setVerbosity?: (verbosity: number) => void;

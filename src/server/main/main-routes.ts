@@ -18,20 +18,26 @@ import type { KubeletApiOptions, MainKubelet } from './contracts.js';
 import { configzRoute, profilesRoute, verbosityRoute } from './debug.js';
 import { healthSlis } from './health-slis.js';
 import { statsRoutes } from './stats.js';
-import { flagzRoute, statuszRoute } from './zpages.js';
+import { flagzRoute, plainPaths, statuszRoute, type ZPagesOptions } from './zpages.js';
 
 export function mainRoutes(
   kubelet: MainKubelet,
   options: KubeletApiOptions,
   logHealth: HealthCheck,
 ): Route[] {
-  const { config, version, timeline } = options;
+  const { config, version, timeline, gates, clock = systemClock } = options;
   const builtIn = [pingCheck, logHealth];
   const others = kubelet.healthChecks.filter(({ name }) => builtIn.every((check) => check.name !== name));
   const slis = healthSlis([...builtIn, ...others]);
   const process = new Registry();
   registerStartTime(process);
-  return [
+  const zpages = {
+    flags: options.flags ?? {},
+    version,
+    startedAtMs: clock.now(),
+    nowMs: () => clock.now(),
+  };
+  const routes = [
     ...healthzRoutes(slis.checks),
     slis.route,
     metricsRoute('/metrics', () => kubelet.metricsText()),
@@ -43,22 +49,15 @@ export function mainRoutes(
       showHidden: config.showHiddenMetricsForVersion !== '',
     }),
     ...(config.enableDebuggingHandlers
-      ? debuggingRoutes(kubelet, options)
+      ? debuggingRoutes(kubelet, options, zpages)
       : [podsRoute(kubelet), ...disabledDebugRoutes()]),
   ];
+  if (!config.enableDebuggingHandlers || !gates.enabled('ComponentStatusz')) return routes;
+  return [...routes, statuszRoute(zpages, plainPaths(routes))];
 }
 
-function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions): Route[] {
-  const {
-    config,
-    gates,
-    version,
-    flags = {},
-    rootDir,
-    nodeLogsDir = '/var/log',
-    clock = systemClock,
-  } = options;
-  const zpages = { flags, version, startedAtMs: clock.now(), nowMs: () => clock.now() };
+function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions, zpages: ZPagesOptions): Route[] {
+  const { config, gates, rootDir, nodeLogsDir = '/var/log', clock = systemClock } = options;
   const { checkpointContainer } = kubelet.runtime;
   return [
     ...podRoutes(kubelet, {
@@ -69,7 +68,6 @@ function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions): Rout
     ...(gates.enabled('KubeletAllocatedPodsEndpoint') ? [allocatedPodsRoute(kubelet)] : []),
     configzRoute(options.publishedConfig ?? config),
     ...(gates.enabled('ComponentFlagz') ? [flagzRoute(zpages)] : []),
-    ...(gates.enabled('ComponentStatusz') ? [statuszRoute(zpages)] : []),
     ...(gates.enabled('ContainerCheckpoint')
       ? [
           checkpointRoute({

@@ -224,6 +224,12 @@ describe('routes', () => {
       { Accept: 'application/json;g=config.k8s.io;v=v1beta1;as=Statusz' },
     ],
     ['GET /statusz', 200, /^\nkubelet statusz\n/],
+    [
+      'GET /statusz',
+      200,
+      /"paths":\["\/configz","\/debug","\/flagz","\/healthz","\/metrics"\]/,
+      { Accept: 'application/json;g=config.k8s.io;v=v1beta1;as=Statusz' },
+    ],
     ['GET /flagz', 200, /^\nkubelet flagz\n[\s\S]*node-ip.{1,2}10.0.0.1\nv.{1,2}2\n$/],
   ])('%s is %i', async (target, status, body, headers = {}) => {
     const reply = await call(await main(), target, { as: alice, headers });
@@ -337,6 +343,12 @@ describe('routes', () => {
       expect(await ask(target)).toEqual([404, '404 page not found\n']);
     }
     expect((await ask('GET /pods'))[0]).toBe(200);
+  });
+
+  it('statusz names the paths that are served', async () => {
+    const server = await main({ gates: { ComponentFlagz: false } });
+    const { body } = await call(server, 'GET /statusz', { as: alice });
+    expect(body).toMatch(/Paths.{1,2}\/configz \/debug \/healthz \/metrics\n$/);
   });
 
   it('names the disabled handler', async () => {

@@ -17,8 +17,12 @@ export interface ZPagesOptions {
 type ZpageKind = 'Flagz' | 'Statusz';
 const group = 'config.k8s.io';
 const separators = [':', ': ', '=', ' '];
-/** The first segments of the paths that are not resources. */
-const paths = ['/configz', '/debug', '/flagz', '/healthz', '/metrics'];
+
+/** The first segments of the paths that are served as they are written, and stand for no resource. */
+export function plainPaths(routes: readonly Route[]): readonly string[] {
+  const served = routes.filter(({ kind, path }) => kind === 'plain' && !path.endsWith('/'));
+  return [...new Set(served.map(({ path }) => `/${path.split('/', 2)[1] ?? ''}`))].sort();
+}
 
 export function flagzRoute(options: ZPagesOptions): Route {
   return page(
@@ -29,7 +33,8 @@ export function flagzRoute(options: ZPagesOptions): Route {
   );
 }
 
-export function statuszRoute(options: ZPagesOptions): Route {
+/** `paths`: see `plainPaths`. */
+export function statuszRoute(options: ZPagesOptions, paths: readonly string[]): Route {
   const { version, startedAtMs, nowMs } = options;
   const uptimeSeconds = (): number => Math.floor((nowMs() - startedAtMs) / 1000);
   return page(
