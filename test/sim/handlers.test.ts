@@ -54,6 +54,63 @@ describe('admission', () => {
     expect(node.status('bad')?.phase).toBe('Failed');
   });
 
+  it('admitted pods are counted by where they name their resources, and by their class', async () => {
+    const some = { cpu: '100m', memory: '64Mi' };
+    const container = { name: 'app', image: 'app:1', resources: { requests: { cpu: '50m' } } };
+    const node = await startNode({ kubelet: { admission: [noBadPods] } });
+    node.set([
+      apiPod('bad'),
+      apiPod('none'),
+      apiPod('both', { containers: [container], spec: { resources: { requests: some } } }),
+      apiPod('whole', { spec: { resources: { requests: some, limits: some } } }),
+    ]);
+    for (const name of ['none', 'both', 'whole']) await node.untilReady(name);
+    const counted = (config_mode: string, qos_class: string): number | undefined =>
+      node.metric('kubelet_pod_level_resources_admission_total', { config_mode, qos_class });
+    expect(counted('pod_and_container_level', 'burstable')).toBe(1);
+    expect(counted('pod_level', 'guaranteed')).toBe(1);
+    expect(counted('', 'besteffort')).toBe(1);
+  });
+
+  it('a refused pod that changes is taken over, and its worker is told nothing', async () => {
+    const node = await startNode({ kubelet: { admission: [noBadPods] } });
+    const bad = apiPod('bad');
+    node.put(bad);
+    await node.untilPhase('bad', 'Failed');
+    node.put({ ...bad, metadata: { ...bad.metadata, labels: { tier: 'front' } } });
+    await node.advance(2 * minute);
+    expect(node.kubelet.pods().find(({ metadata }) => metadata.name === 'bad')?.metadata.labels).toEqual({
+      tier: 'front',
+    });
+    expect(working(node, 'sync', 'desired', '') ?? 0).toBe(0);
+    expect(node.status('bad')?.phase).toBe('Failed');
+  });
+
+  it('a refused pod that is deleted before its status is in the API is finished soon after that', async () => {
+    const node = await startNode({ kubelet: { admission: [noBadPods] } });
+    node.put(apiPod('bad'));
+    await node.untilPhase('bad', 'Failed');
+    node.delete('bad', 30);
+    await node.advance(10 * second);
+    expect(node.recorded('pod.finished', 'bad')).toEqual([]);
+    const [deleted] = node.desired();
+    node.put({ ...deleted!, status: { phase: 'Failed', reason: 'NotWanted' } });
+    await node.until('it is finished', () => node.recorded('pod.finished', 'bad').length === 1, 3 * second);
+    expect(node.machine.seenSandboxes('bad')).toEqual([]);
+  });
+
+  it('a pod that is too big leaves its room to one that comes with it', async () => {
+    const allocatable = { cpu: '2', memory: '8Gi', pods: '110' };
+    const node = await startNode({
+      kubelet: { node: () => ({ metadata: { name: 'n', labels: {} }, status: { allocatable } }) },
+    });
+    const asking = (name: string, cpu: string) =>
+      apiPod(name, { containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu } } }] });
+    node.set([asking('a', '3'), asking('b', '2')]);
+    await node.untilReady('b');
+    expect(node.status('a')).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' });
+  });
+
   it('a refused pod makes room for none, so that the next one is admitted', async () => {
     const node = await startNode({ kubelet: { config: { maxPods: 2 } } });
     node.set([apiPod('a'), apiPod('b'), apiPod('c')]);
@@ -97,6 +154,27 @@ describe('a kubelet that starts', () => {
     expect(node.recorded('pod.admit', 'a')).toEqual([]);
     expect(node.status('a')?.phase).toBe('Succeeded');
     expect(node.line.of('startContainer')).toEqual([]);
+  });
+});
+
+describe('what the API says of an evicted pod', () => {
+  it.each([
+    ['removes what is dead of it, if it was admitted here', false, 0],
+    ['removes nothing of one that was not', true, 1],
+  ])('%s', async (_rule, isRestarted, left) => {
+    const pod = apiPod('p', { sim: { 'run-time': '1s' }, spec: { restartPolicy: 'Never' } });
+    let node = await startNode();
+    node.put(pod);
+    await node.untilPhase('p', 'Succeeded');
+    if (isRestarted) {
+      await node.stop();
+      node = await startNode({ machine: node.machine });
+    }
+    node.put({ ...pod, status: { phase: 'Failed' } });
+    await node.advance(10 * second);
+    node.put({ ...pod, status: { phase: 'Failed', reason: 'Evicted' } });
+    await node.advance(10 * second);
+    expect(node.machine.seenContainers('p')).toHaveLength(left);
   });
 });
 

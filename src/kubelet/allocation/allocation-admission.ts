@@ -68,6 +68,11 @@ export class AllocationAdmission {
     return this.#options.allocated.isFromBefore(pod.metadata.uid);
   }
 
+  /** Whether the pod was admitted here; one that was not has no resources to be looked after. */
+  isGiven(uid: string): boolean {
+    return this.#options.allocated.has(uid);
+  }
+
   admitNew(pod: Pod, active: readonly Pod[]): Admission | Promise<Admission> {
     return admit(this.#options.handlers, this.#attempt(pod, active, 'add'));
   }

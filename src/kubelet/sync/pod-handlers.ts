@@ -34,7 +34,7 @@ export interface PodHandlersOptions {
     set(pod: Pod, status: PodStatus): void;
   };
   /** Who admits pods, and records what each is given. */
-  readonly admission: Pick<AllocationAdmission, 'recall' | 'isFromBefore' | 'admitNew' | 'give'>;
+  readonly admission: Pick<AllocationAdmission, 'recall' | 'isFromBefore' | 'isGiven' | 'admitNew' | 'give'>;
   /** Told of changes that resizes may follow from. */
   readonly allocation: Pick<AllocationManager, 'added' | 'updated' | 'removed'>;
   /** One decision at a time, so that no two are about the same room. */
@@ -260,12 +260,13 @@ export class PodHandlers {
     }
   }
 
+  /** What the API says of a pod that was never admitted here leads to nothing. */
   reconcile(changed: readonly Pod[]): void {
-    const { pods, removeAllDeadContainers } = this.#options;
+    const { pods, admission, removeAllDeadContainers } = this.#options;
     for (const given of changed) {
       pods.upsert(given);
       const { pod } = pods.podAndMirror(given);
-      if (pod === undefined) continue;
+      if (pod === undefined || !admission.isGiven(pod.metadata.uid)) continue;
       const uid = pod.metadata.uid;
       if (needsReadinessReconcile(pod)) this.syncs([uid]);
       if (pod.status?.phase === 'Failed' && pod.status.reason === 'Evicted') removeAllDeadContainers(uid);

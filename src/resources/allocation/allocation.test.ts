@@ -76,6 +76,12 @@ describe('what a pod was given', () => {
     expect(counted.get('cpu')?.nanos).toBe(2_500_000_000n);
     const grown = effectiveRequests(shrunk, { container: () => requests('500m'), pod: undefined });
     expect(grown.get('cpu')?.nanos).toBe(2_000_000_000n);
+    const swapped: Record<string, ResourceRequirements> = { a: requests('200m'), b: requests('100m') };
+    const opposite = effectiveRequests(
+      pod([container('a', requests('100m')), container('b', requests('200m'))]),
+      { container: (name) => swapped[name], pod: undefined },
+    );
+    expect(opposite.get('cpu')?.nanos, 'totals, not containers, are compared').toBe(300_000_000n);
     const whole = pod([container('a')], { resources: requests('1') });
     const before = effectiveRequests(whole, { container: () => undefined, pod: requests('3') });
     expect(before.get('cpu')?.nanos).toBe(3_000_000_000n);

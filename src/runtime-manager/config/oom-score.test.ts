@@ -72,6 +72,16 @@ describe('containerOomScoreAdj', () => {
       'c',
       700,
     ],
+    [
+      'containers that together ask for more than the pod lose nothing by it',
+      {
+        containers: [requesting('c', '1Gi')],
+        initContainers: [requesting('i', '8Gi')],
+        resources: { requests: { memory: '5Gi' } },
+      },
+      'c',
+      900,
+    ],
   ];
   it.each(rows)('%s', (_rule, spec, name, expected) => {
     const pod: Pod = { metadata: { uid: 'u', name: 'p', namespace: 'default' }, spec };
