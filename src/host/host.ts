@@ -172,6 +172,12 @@ export interface MountRequest {
   readonly noCanonicalize?: boolean;
 }
 
+export interface UnmountOptions {
+  readonly force?: boolean;
+  readonly lazy?: boolean;
+  readonly timeoutMs?: number;
+}
+
 /** Mounts. A bind with further options becomes a bind and a remount, as the kernel requires. */
 export interface HostMounts {
   /** All mounts, or at least those at and below a path, which costs less where there are many. */
@@ -180,9 +186,10 @@ export interface HostMounts {
   mount(request: MountRequest, signal?: AbortSignal): Promise<void>;
   /**
    * Does nothing if nothing is mounted; ENOENT if the path does not exist. `force` is for file systems whose
-   * server is gone: an unmount that exceeds the limit (1 min by default) is forced.
+   * server is gone: an unmount that exceeds the limit (1 min by default) is forced. A `lazy` one takes the mount, with
+   * all that is mounted in it, out of sight at once, even if it is in use or never answers.
    */
-  unmount(target: string, options?: { force?: boolean; timeoutMs?: number }): Promise<void>;
+  unmount(target: string, options?: UnmountOptions): Promise<void>;
   /** Makes the mount that holds `path` recursively shared, binding `path` on itself if it is not a mount point. */
   makeShared(path: string): Promise<void>;
 }

@@ -242,6 +242,7 @@ describe('values that a command could misread', () => {
     const [call] = mountCalls({ source: odd, target: odd, options: ['bind'] }, []);
     expect(call && mountCommand(call).words).toEqual(['-o', 'bind', '--', odd, odd]);
     expect(unmountCommand(odd, { force: true }).words).toEqual(['-f', '--', odd]);
+    expect(unmountCommand(odd, { lazy: true }).words).toEqual(['-l', '--', odd]);
   });
 });
 

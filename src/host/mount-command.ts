@@ -117,11 +117,16 @@ export function mountCommand(call: MountCall): CommandLine {
 }
 
 /** Throws a HostError (EINVAL) for anything but an absolute path, such as `LABEL=…`, which `umount` would look up. */
-export function unmountCommand(target: string, { force }: { readonly force: boolean }): CommandLine {
+export function unmountCommand(
+  target: string,
+  { force = false, lazy = false }: { readonly force?: boolean; readonly lazy?: boolean },
+): CommandLine {
   try {
     const path = checkedWord(absolutePath, 'mount target', target);
-    const line = CommandLine.of('umount');
-    return (force ? line.literal('-f') : line).operands(path);
+    let line = CommandLine.of('umount');
+    if (force) line = line.literal('-f');
+    if (lazy) line = line.literal('-l');
+    return line.operands(path);
   } catch (error) {
     if (!(error instanceof BadProgramWord)) throw error;
     throw new HostError('EINVAL', target, `cannot unmount: ${error.message}`, { cause: error });

@@ -140,6 +140,17 @@ export function describeMounts(contract: HostContract): void {
       expect(await files().readdir(at('outer'))).toEqual([]);
     });
 
+    it('a lazy unmount takes away a mount in use, with all that is mounted in it', async () => {
+      await tmpfs('outer');
+      await tmpfs('outer/inner');
+      const held = await contract.host.hold(at('outer'));
+      await mounts().unmount(at('outer'), { lazy: true });
+      expect(await files().readdir(at('outer'))).toEqual([]);
+      expect((await mounts().list()).filter(({ target }) => target.startsWith(at('outer')))).toEqual([]);
+      await held.close();
+      await mounts().unmount(at('outer'), { lazy: true });
+    });
+
     it('a plain bind leaves mounts below its source out', async () => {
       await tmpfs('source/inner');
       await files().writeFile(at('source/inner/file'), '');

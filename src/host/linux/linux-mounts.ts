@@ -53,9 +53,9 @@ export function linuxMounts({
         if (failure !== undefined) throw mountFailure(call, failure);
       }
     },
-    unmount: async (target, { force = false, timeoutMs = unmountTimeoutMs } = {}) => {
+    unmount: async (target, { force = false, lazy = false, timeoutMs = unmountTimeoutMs } = {}) => {
       const umount = (byForce: boolean) =>
-        shells.run(unmountCommand(target, { force: byForce }), { limitMs: timeoutMs });
+        shells.run(unmountCommand(target, { force: byForce, lazy }), { limitMs: timeoutMs });
       let failure = await umount(false);
       if (failure?.timedOut === true && force) failure = await umount(true);
       if (failure === undefined) return;

@@ -98,8 +98,11 @@ export class SimulatedMachine {
     this.#mounts.push(mount);
   }
 
-  removeMount(mount: Mount): void {
-    this.#mounts = this.#mounts.filter((other) => other !== mount);
+  /** Takes a mount out of sight, with all that is mounted in it; what is held of them stays usable. */
+  removeMountTree(mount: Mount): void {
+    const isInside = (other: Mount | undefined): boolean =>
+      other !== undefined && (other === mount || isInside(other.parent));
+    this.#mounts = this.#mounts.filter((other) => !isInside(other));
   }
 
   mountId(mount: Mount): number {

@@ -46,7 +46,7 @@ export class MountCalls {
     for (const change of call.propagation) this.#changePropagation(call, change);
   }
 
-  unmount(path: string): void {
+  unmount(path: string, isLazy = false): void {
     let position: MountedNode;
     try {
       position = this.machine.resolve(path, true);
@@ -55,8 +55,8 @@ export class MountCalls {
     }
     const { mount, node } = position;
     if (node !== mount.root || mount.parent === undefined) return;
-    if (this.machine.isBusy(mount)) throw unmountFailed(path, 'target is busy.');
-    this.machine.removeMount(mount);
+    if (!isLazy && this.machine.isBusy(mount)) throw unmountFailed(path, 'target is busy.');
+    this.machine.removeMountTree(mount);
   }
 
   #mountNew(call: MountCall, target: MountedNode): void {

@@ -146,7 +146,7 @@ function simulatedMounts(make: MakeCall, calls: MountCalls, files: HostFiles): H
         throwIfCancelled(signal);
       }
     },
-    unmount: (target) => make('unmount', target, true, () => calls.unmount(target)),
+    unmount: (target, { lazy } = {}) => make('unmount', target, true, () => calls.unmount(target, lazy)),
     makeShared: (path) => makeShared({ files, mounts }, path),
   };
   return mounts;

@@ -39,22 +39,22 @@ export async function bindSubPath(bind: SubPathBind): Promise<void> {
   }
 }
 
-/** Whether the target shows the source; unmounts anything else there. */
+/** Whether the target shows the source; takes anything else away from there, without waiting for its server. */
 async function isBoundAlready({ host, target }: SubPathBind, source: FileFacts): Promise<boolean> {
   for (let depth = 0; depth < stackLimit && (await isMountPoint(host, target)); depth++) {
     const there = await statMounted(host, target);
     if (there?.inode === source.inode && there.device === source.device) return true;
-    await host.mounts.unmount(target);
+    await host.mounts.unmount(target, { lazy: true });
   }
   return false;
 }
 
-/** Undefined if the mounted file is gone. */
+/** Undefined if the mounted file is gone, or its server does not answer while that of the source does. */
 async function statMounted({ files }: Host, target: string): Promise<FileFacts | undefined> {
   try {
     return await files.stat(target);
   } catch (error) {
-    if (isCorruptedMount(error) || isMissing(error)) return undefined;
+    if (isCorruptedMount(error) || isMissing(error) || isHostError(error, 'ETIMEDOUT')) return undefined;
     throw error;
   }
 }
