@@ -117,6 +117,16 @@ describe('httpGet hooks', () => {
     await hooksWith().run({ httpGet: { port, path: '/' } });
   });
 
+  it('speak HTTP/1 whatever protocol a probe would speak', async () => {
+    const versions: string[] = [];
+    const port = await serve((request, response) => {
+      versions.push(request.httpVersion);
+      response.end();
+    });
+    await hooksWith().run({ httpGet: { port, path: '/', protocol: 'HTTP2' } });
+    expect(versions).toEqual(['1.1']);
+  });
+
   it("send the query, the headers and the hook's User-Agent", async () => {
     const seen: IncomingMessage[] = [];
     const port = await serve((request, response) => {

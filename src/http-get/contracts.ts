@@ -19,6 +19,8 @@ export interface HttpGetRequest {
   readonly hostHeader: string | undefined;
   /** A name with several values appears several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Speaks HTTP/2 without TLS, to a server that is known to understand it. */
+  readonly isPlainHttp2?: boolean;
 }
 
 export interface HttpResponse {
@@ -58,6 +60,8 @@ export interface BodyRule {
 /** What differs between those who GET. */
 export interface GetRules {
   readonly body: BodyRule;
+  /** What to speak without TLS; default HTTP/1.1. */
+  readonly plainProtocol?: 'h2' | 'http/1.1';
   /** The protocols to offer over TLS, the preferred one first. */
   readonly protocols: readonly ('h2' | 'http/1.1')[];
   /** Whom to trust, and how; read before each connection with TLS. */

@@ -75,9 +75,13 @@ export function exchange(
     try {
       checkHeaders(request);
       switch (url.scheme) {
-        case 'http':
-          sendHttp1(connected(connectTcp({ ...names, host: hostOf(url), port: url.port ?? 80 })));
+        case 'http': {
+          const dial = (): SentExchange =>
+            connected(connectTcp({ ...names, host: hostOf(url), port: url.port ?? 80 }));
+          if (rules.plainProtocol !== 'h2') sendHttp1(dial());
+          else sendPlainHttp2(dial, () => isOver).catch(fail);
           break;
+        }
         case 'https':
           prepareTls(url, rules)
             .then(({ tls, options, sendHttp2 }) => {
@@ -103,6 +107,12 @@ export function exchange(
       fail(error);
     }
   });
+}
+
+/** Begins with the preface of HTTP/2; loads what that needs on first use. */
+async function sendPlainHttp2(dial: () => SentExchange, isOver: () => boolean): Promise<void> {
+  const { sendHttp2 } = await import('./http2.js');
+  if (!isOver()) sendHttp2(dial());
 }
 
 function hostOf({ hostname }: HttpUrl): string {

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from 'node:http';
-import { createSecureServer } from 'node:http2';
+import { createServer as createHttp2Server, createSecureServer } from 'node:http2';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -37,13 +37,13 @@ const serve = (handle: RequestListener): Promise<number> => listen(createServer(
 function get(
   port: number,
   action: Partial<HTTPGetAction> = {},
-  { timeoutMs = 5_000, signal = new AbortController().signal } = {},
+  { timeoutMs = 5_000, signal = new AbortController().signal, isPlainHttp2 = false } = {},
 ): Promise<HttpGetResponse> {
   const request = httpGetRequest(
     { port, ...action },
     { container: { name: 'app' }, podIp: '127.0.0.1', userAgent: 'kube-probe/1.37' },
   );
-  return httpGet(request, { clock: systemClock, timeoutMs, signal });
+  return httpGet({ ...request, isPlainHttp2 }, { clock: systemClock, timeoutMs, signal });
 }
 
 /** Waits until no test server has a connection. */
@@ -262,6 +262,41 @@ describe('an HTTP probe', () => {
     const cut = get(port, {}, { signal: controller.signal });
     setTimeout(() => controller.abort(), 30);
     await expect(cut).rejects.toBeInstanceOf(Cancelled);
+    await untilClosed();
+  });
+});
+
+describe('a probe over HTTP/2 without TLS', () => {
+  const isPlainHttp2 = true;
+  it('begins with HTTP/2 at once, also after a redirect', async () => {
+    const seen: string[] = [];
+    const port = await listen(
+      createHttp2Server((request, response) => {
+        seen.push(request.httpVersion, request.scheme, request.url);
+        expect(request.rawHeaders).not.toContain('connection');
+        if (request.url === '/') response.writeHead(302, { location: '/two' }).end();
+        else response.writeHead(503).end('not yet');
+      }) as Server,
+    );
+    expect(await get(port, {}, { isPlainHttp2 })).toEqual({ status: 503, body: 'not yet' });
+    expect(seen).toEqual(['2.0', 'http', '/', '2.0', 'http', '/two']);
+    await untilClosed();
+  });
+
+  it.each([
+    ['speaks HTTP/1', () => createServer((_, response) => response.end('ok'))],
+    ['closes at once', () => createTcpServer((socket) => socket.resume().end())],
+  ])('fails with a server that %s', async (_, create) => {
+    const port = await listen(create());
+    await expect(get(port, {}, { isPlainHttp2 })).rejects.toBeInstanceOf(HttpGetError);
+    await untilClosed();
+  });
+
+  it('ends in time, and with the agent', async () => {
+    const port = await listen(createTcpServer((socket) => socket.resume()));
+    await expect(get(port, {}, { isPlainHttp2, timeoutMs: 50 })).rejects.toThrow('context deadline exceeded');
+    const signal = AbortSignal.timeout(30);
+    await expect(get(port, {}, { isPlainHttp2, signal })).rejects.toBeInstanceOf(Cancelled);
     await untilClosed();
   });
 });

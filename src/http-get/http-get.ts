@@ -22,6 +22,7 @@ export async function httpGet(request: HttpGetRequest, limits: HttpLimits): Prom
   const limitBytes = limits.ignoresBody ? 0 : httpGetLimits.bodyBytes;
   const rules: GetRules = {
     body: { limitBytes, atLimit: 'truncate' },
+    plainProtocol: request.isPlainHttp2 === true ? 'h2' : 'http/1.1',
     protocols: ['h2', 'http/1.1'],
     lookup: (isWanted) => podLookups.lookup(isWanted),
     // A probe checks that the container responds, not its identity.

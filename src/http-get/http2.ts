@@ -1,4 +1,4 @@
-/** A GET over HTTP/2, on a connection that negotiated it. */
+/** A GET over HTTP/2, on a connection whose server is known to speak it. */
 import { connect } from 'node:http2';
 import { emptyBody, readBody } from './body.js';
 import type { HttpExchange, SentExchange } from './exchange.js';
@@ -20,7 +20,7 @@ const connectionHeaders = new Set([
 export function sendHttp2({ request, socket, body: rule, atBody, done, fail }: SentExchange): void {
   const { url, hostHeader, headers } = request;
   // The socket is connected; a real URL might not parse, such as one of a link-local address with its zone.
-  const session = connect('https://localhost', {
+  const session = connect(url.scheme === 'http' ? 'http://localhost' : 'https://localhost', {
     createConnection: () => socket,
     // A client must refuse pushes it does not expect.
     settings: { enablePush: false },
@@ -40,7 +40,9 @@ export function sendHttp2({ request, socket, body: rule, atBody, done, fail }: S
   const stream = session.request(Object.fromEntries(sent));
   let head: Omit<HttpExchange, 'body'> = { status: 0, statusMessage: '', location: undefined };
   const finish = (body: Buffer): void => {
-    done({ ...head, body });
+    // A connection that closes ends the stream, even if nothing came.
+    if (head.status === 0) fail(new Error('EOF'));
+    else done({ ...head, body });
     session.destroy();
   };
   stream.on('response', (response) => {

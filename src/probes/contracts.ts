@@ -82,6 +82,8 @@ export interface TcpAddress {
 
 export interface GrpcCheck extends TcpAddress {
   readonly service: string;
+  /** Over TLS, whoever signed the server's certificate. */
+  readonly isTls?: boolean;
 }
 
 /** The result of a gRPC health check. */

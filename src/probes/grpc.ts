@@ -3,7 +3,7 @@
  * abandoned sockets until the kernel drops them.
  */
 import type { ClientHttp2Session, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { Cancelled, errorText, type Timer } from '../async/index.js';
 import { formatHost, httpGetLimits } from '../http-get/index.js';
 import { type GrpcCheck, type GrpcHealthResult, type ProbeCallLimits, probeUserAgent } from './contracts.js';
@@ -18,6 +18,7 @@ export async function grpcHealth(asked: GrpcCheck, limits: ProbeCallLimits): Pro
   const { clock, timeoutMs, signal } = limits;
   // Loaded on first use.
   const { connect } = await import('node:http2');
+  const tls = asked.isTls === true ? await import('node:tls') : undefined;
   if (signal.aborted) throw new Cancelled();
   const address = formatHost({ hostname: asked.host || '127.0.0.1', port: asked.port });
 
@@ -44,17 +45,12 @@ export async function grpcHealth(asked: GrpcCheck, limits: ProbeCallLimits): Pro
     signal.addEventListener('abort', onAbort, { once: true });
 
     const attempt = (): void => {
-      const socket = connectTcp({ host: asked.host || '127.0.0.1', port: asked.port, noDelay: true });
-      const session = connect(`http://${address}`, {
-        createConnection: () => socket,
-        // A client must refuse pushes it does not expect.
-        settings: { enablePush: false },
-        maxSessionMemory: httpGetLimits.sessionMegabytes,
-      });
+      const to = { host: asked.host || '127.0.0.1', port: asked.port, noDelay: true };
+      let session: ClientHttp2Session | undefined;
       let isOver = false;
       drop = () => {
         isOver = true;
-        session.destroy();
+        session?.destroy();
         socket.destroy();
       };
       const lost = (): void => {
@@ -63,13 +59,24 @@ export async function grpcHealth(asked: GrpcCheck, limits: ProbeCallLimits): Pro
         if (isConnected) answer({ kind: 'rpc-error', code: 14, message: 'error reading from server: EOF' });
         else retry = clock.setTimer(retryMs, attempt);
       };
-      session.on('error', lost);
-      session.on('close', lost);
-      // Until it sends its settings, the server may be anything.
-      session.once('remoteSettings', () => {
-        isConnected = true;
-        check(session, asked.service, timeoutMs, answer);
-      });
+      const speakOn = (connection: Socket): void => {
+        const opened = connect(`${tls === undefined ? 'http' : 'https'}://${address}`, {
+          createConnection: () => connection,
+          // A client must refuse pushes it does not expect.
+          settings: { enablePush: false },
+          maxSessionMemory: httpGetLimits.sessionMegabytes,
+        });
+        session = opened;
+        opened.on('error', lost);
+        opened.on('close', lost);
+        // Until it sends its settings, the server may be anything.
+        opened.once('remoteSettings', () => {
+          isConnected = true;
+          check(opened, asked.service, timeoutMs, answer);
+        });
+      };
+      const socket = tls === undefined ? connectTcp(to) : dialTls(tls, to, speakOn, lost);
+      if (tls === undefined) speakOn(socket);
     };
     try {
       attempt();
@@ -77,6 +84,21 @@ export async function grpcHealth(asked: GrpcCheck, limits: ProbeCallLimits): Pro
       answer({ kind: 'dial-error', message: errorText(error) });
     }
   });
+}
+
+/** Anything but HTTP/2 is not spoken here. HTTP/2 must not begin on a socket that may be destroyed while it connects. */
+function dialTls(
+  tls: typeof import('node:tls'),
+  to: { readonly host: string; readonly port: number; readonly noDelay: boolean },
+  ready: (socket: Socket) => void,
+  lost: () => void,
+): Socket {
+  // A probe checks that the container responds, not its identity.
+  const socket = tls.connect({ ...to, rejectUnauthorized: false, ALPNProtocols: ['h2'] });
+  socket.on('error', lost);
+  socket.on('close', lost);
+  socket.once('secureConnect', () => (socket.alpnProtocol === 'h2' ? ready(socket) : lost()));
+  return socket;
 }
 
 function check(

@@ -5,7 +5,7 @@ import { HttpGetError } from '../http-get/index.js';
 import type { Container, Probe } from '../kube/index.js';
 import { Timeline } from '../timeline/index.js';
 import type { ProbeNetwork } from './contracts.js';
-import { Prober } from './prober.js';
+import { type ProbeProtocols, Prober } from './prober.js';
 
 interface Setting {
   readonly probe: Probe;
@@ -13,6 +13,7 @@ interface Setting {
   readonly exec?: CriRuntime['execSync'];
   readonly network?: Partial<ProbeNetwork>;
   readonly sidecar?: boolean;
+  readonly protocols?: ProbeProtocols;
   readonly clock?: VirtualClock;
 }
 
@@ -28,6 +29,7 @@ async function run({
   exec,
   network = {},
   sidecar = false,
+  protocols,
   clock = new VirtualClock(),
 }: Setting) {
   const timeline = new Timeline({ clock });
@@ -42,6 +44,7 @@ async function run({
       },
     },
     network: { ...silent, ...network },
+    ...(protocols && { protocols }),
     expand: (text, lookup) => text.replace(/\$\((\w+)\)/g, (whole, name) => lookup(name) ?? whole),
   });
   const probed: Container = { name: 'app', livenessProbe: probe, ...container };
@@ -71,6 +74,48 @@ const exited =
   async () => ({ exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) });
 const exec: Probe = { exec: { command: ['check', '$(A)'] }, timeoutSeconds: 3 };
 const about = 'Warning Unhealthy spec.containers{app}:';
+
+describe('protocols that a gate lets through', () => {
+  it.each([
+    ['HTTP2', true, true],
+    ['HTTP2', false, undefined],
+    ['HTTP1', true, undefined],
+    [undefined, true, undefined],
+  ])('httpGet with %s and the gate %s', async (protocol, h2c, expected) => {
+    const seen: unknown[] = [];
+    await run({
+      probe: { httpGet: { port: 80, ...(protocol && { protocol }) } },
+      protocols: { h2c, grpcTls: false },
+      network: {
+        http: async ({ isPlainHttp2 }) => {
+          seen.push(isPlainHttp2);
+          return { status: 200, body: '' };
+        },
+      },
+    });
+    expect(seen).toEqual([expected]);
+  });
+
+  it.each([
+    ['TLS', true, true],
+    ['TLS', false, undefined],
+    ['Plaintext', true, undefined],
+    [undefined, true, undefined],
+  ])('grpc with %s and the gate %s', async (mode, grpcTls, expected) => {
+    const seen: unknown[] = [];
+    await run({
+      probe: { grpc: { port: 80, ...(mode && { mode }) } },
+      protocols: { h2c: false, grpcTls },
+      network: {
+        grpc: async ({ isTls }) => {
+          seen.push(isTls);
+          return { kind: 'status', status: 'SERVING' };
+        },
+      },
+    });
+    expect(seen).toEqual([expected]);
+  });
+});
 
 describe('an exec probe', () => {
   it('gives the runtime the timeout plus a margin to report it', async () => {

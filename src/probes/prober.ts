@@ -3,12 +3,17 @@
 import type { Clock } from '../async/index.js';
 import { asError, isCancelled, throwIfCancelled } from '../async/index.js';
 import type { CriRuntime } from '../cri/index.js';
-import { containerPort, formatHost, HttpGetError, httpGetRequest } from '../http-get/index.js';
+import {
+  containerPort,
+  formatHost,
+  HttpGetError,
+  type HttpGetRequest,
+  httpGetRequest,
+} from '../http-get/index.js';
 import {
   type Container,
   containerFieldPath,
   formatPod,
-  type HTTPGetAction,
   type Probe,
   type ProbeResult,
 } from '../kube/index.js';
@@ -30,11 +35,20 @@ import { type AttemptTimes, isOwnDelay } from './own-delay.js';
 /** Attempts in all; a check that could not be made is retried at once. */
 const maxAttempts = 3;
 
+export interface ProbeProtocols {
+  /** HTTP/2 without TLS. */
+  readonly h2c: boolean;
+  /** gRPC over TLS. */
+  readonly grpcTls: boolean;
+}
+
 export interface ProberOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly cri: Pick<CriRuntime, 'execSync'>;
   readonly network: ProbeNetwork;
+  /** Which protocols pods may ask for; without them the fields mean nothing. */
+  readonly protocols?: ProbeProtocols;
   /** Replaces each known `$(NAME)` in the text. */
   readonly expand: (text: string, lookup: (name: string) => string | undefined) => string;
 }
@@ -127,7 +141,7 @@ export class Prober {
   }
 
   async #check(run: ProbeRun, probe: Probe, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { clock, cri, network, expand } = this.#options;
+    const { clock, cri, network, expand, protocols } = this.#options;
     const { pod, container, containerId, status } = run;
     const { timeoutSeconds } = probeSettings(probe);
     const limits: ProbeCallLimits = { clock, timeoutMs: timeoutSeconds * 1000, signal };
@@ -138,7 +152,10 @@ export class Prober {
       return execProbe(cri, { containerId, command, timeoutSeconds }, signal);
     }
     if (probe.httpGet !== undefined) {
-      return checkHttp(network, probe.httpGet, container, podIp, limits);
+      const isPlainHttp2 = protocols?.h2c === true && probe.httpGet.protocol === 'HTTP2';
+      const target = { container, podIp, userAgent: probeUserAgent };
+      const request = httpGetRequest(probe.httpGet, target);
+      return checkHttp(network, isPlainHttp2 ? { ...request, isPlainHttp2 } : request, limits);
     }
     if (probe.tcpSocket !== undefined) {
       const { host, port } = probe.tcpSocket;
@@ -149,8 +166,10 @@ export class Prober {
       );
     }
     if (probe.grpc !== undefined) {
-      const { port, service = '' } = probe.grpc;
-      const answer = await network.grpc({ host: podIp, port, service }, limits);
+      const { port, service = '', mode } = probe.grpc;
+      const isTls = protocols?.grpcTls === true && mode === 'TLS';
+      const asked = { host: podIp, port, service, ...(isTls ? { isTls } : {}) };
+      const answer = await network.grpc(asked, limits);
       return judgeGrpc(answer, formatHost({ hostname: podIp, port }), limits.timeoutMs);
     }
     throw new Error(`missing probe handler for ${formatPod(pod)}:${container.name}`);
@@ -159,12 +178,9 @@ export class Prober {
 
 async function checkHttp(
   network: ProbeNetwork,
-  action: HTTPGetAction,
-  container: Container,
-  podIp: string,
+  request: HttpGetRequest,
   limits: ProbeCallLimits,
 ): Promise<ProbeOutcome> {
-  const request = httpGetRequest(action, { container, podIp, userAgent: probeUserAgent });
   try {
     return judgeHttp(await network.http(request, limits));
   } catch (error) {

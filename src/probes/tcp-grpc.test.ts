@@ -1,8 +1,10 @@
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { Server as GrpcServer, ServerCredentials, type ServiceDefinition, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Cancelled, systemClock } from '../async/index.js';
+import { untrusted } from '../http-get/test-certificate.js';
 import { grpcHealth } from './grpc.js';
 import { healthRequest } from './grpc-messages.js';
 import { tcpConnect } from './tcp.js';
@@ -82,7 +84,11 @@ describe('a TCP probe', () => {
 });
 
 /** A gRPC server with the given health by service; `hang` never responds. */
-async function healthServer(statusOf: Record<string, number | 'hang'>, wanted = 0): Promise<number> {
+async function healthServer(
+  statusOf: Record<string, number | 'hang'>,
+  wanted = 0,
+  credentials = ServerCredentials.createInsecure(),
+): Promise<number> {
   const definition: ServiceDefinition = {
     Check: {
       path: '/grpc.health.v1.Health/Check',
@@ -107,7 +113,7 @@ async function healthServer(statusOf: Record<string, number | 'hang'>, wanted = 
     },
   });
   const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync(`127.0.0.1:${wanted}`, ServerCredentials.createInsecure(), (error, bound) =>
+    server.bindAsync(`127.0.0.1:${wanted}`, credentials, (error, bound) =>
       error === null ? resolve(bound) : reject(error),
     ),
   );
@@ -126,6 +132,30 @@ describe('a gRPC probe', () => {
     expect(await grpcHealth({ host: '127.0.0.1', port, service }, limits())).toEqual({
       kind: 'status',
       status: expected,
+    });
+  });
+
+  describe('over TLS', () => {
+    const secure = ServerCredentials.createSsl(null, [
+      { private_key: Buffer.from(untrusted.key), cert_chain: Buffer.from(untrusted.cert) },
+    ]);
+    it.each([
+      ['trusts a server whose certificate nobody signed', true, { kind: 'status', status: 'SERVING' }],
+      ['is not spoken unless asked for', false, { kind: 'no-connection' }],
+    ])('it %s', async (_, isTls, expected) => {
+      const port = await healthServer({ '': 1 }, 0, secure);
+      const asked = { host: '127.0.0.1', port, service: '', isTls };
+      expect(await grpcHealth(asked, limits(isTls ? 2_000 : 300))).toEqual(expected);
+    });
+
+    it.each([
+      ['does not speak TLS', () => createServer((socket) => socket.resume())],
+      ['speaks HTTP/1 over it', () => createTlsServer(untrusted, (socket) => socket.resume()) as Server],
+    ])('there is no connection to a server that %s', async (_, create) => {
+      const port = await listen(create());
+      const asked = { host: '127.0.0.1', port, service: '', isTls: true };
+      expect(await grpcHealth(asked, limits(300))).toEqual({ kind: 'no-connection' });
+      await untilClosed();
     });
   });
 

@@ -474,6 +474,26 @@ describe('containers', () => {
       'readinessProbe.httpGet.scheme: Unsupported value: "http": supported values: "HTTP", "HTTPS"',
     ],
     [
+      'protocol of a probe',
+      { readinessProbe: { httpGet: { port: 1, protocol: 'HTTP3' } } },
+      'readinessProbe.httpGet.protocol: Unsupported value: "HTTP3": supported values: "HTTP1", "HTTP2"',
+    ],
+    [
+      'HTTP/2 with TLS',
+      { readinessProbe: { httpGet: { port: 1, scheme: 'HTTPS', protocol: 'HTTP2' } } },
+      'readinessProbe.httpGet.protocol: Invalid value: "HTTP2": is only supported with HTTP (H2C)',
+    ],
+    [
+      'HTTP/2 to another host',
+      { readinessProbe: { httpGet: { port: 1, host: 'other', protocol: 'HTTP2' } } },
+      'readinessProbe.httpGet.host: Invalid value: "other": must be empty when `protocol` is "HTTP2"',
+    ],
+    [
+      'mode of a gRPC probe',
+      { readinessProbe: { grpc: { port: 1, mode: 'mTLS' } } },
+      'readinessProbe.grpc.mode: Unsupported value: "mTLS": supported values: "Plaintext", "TLS"',
+    ],
+    [
       'header name',
       { readinessProbe: { httpGet: { port: 1, httpHeaders: [{ name: 'a b', value: '' }] } } },
       'readinessProbe.httpGet.httpHeaders[0].name: Invalid value: "a b": must be letters, digits and "-"',

@@ -104,6 +104,8 @@ export interface HTTPGetAction {
   host?: string;
   scheme?: string;
   httpHeaders?: HTTPHeader[];
+  /** `HTTP1` or `HTTP2`. */
+  protocol?: string;
 }
 
 export interface TCPSocketAction {
@@ -114,6 +116,8 @@ export interface TCPSocketAction {
 export interface GRPCAction {
   port: number;
   service?: string;
+  /** `Plaintext` or `TLS`. */
+  mode?: string;
 }
 
 export interface Probe {

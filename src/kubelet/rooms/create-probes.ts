@@ -33,7 +33,11 @@ export function createProbes(
   { statusOf }: { readonly statusOf: (podUid: string) => PodStatus | undefined },
 ): Probes {
   const { clock, timeline, cri, random, gates, probeNetwork: network } = settings;
-  const prober = new Prober({ clock, timeline, cri, network, expand });
+  const protocols = {
+    h2c: gates.enabled('H2CContainerProbe'),
+    grpcTls: gates.enabled('GRPCContainerProbeTLS'),
+  };
+  const prober = new Prober({ clock, timeline, cri, network, expand, protocols });
   // Served apart from the other metrics, as there are some for each probe.
   const registry = new Registry();
   const keepsStatusOverRestart = !gates.enabled('ChangeContainerStatusOnKubeletRestart');

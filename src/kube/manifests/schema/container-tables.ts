@@ -153,10 +153,11 @@ export const containerTables = {
     host: 'string',
     scheme: 'string',
     httpHeaders: '[]HTTPHeader',
+    protocol: 'string',
   },
   HTTPHeader: { name: 'string!', value: 'string!' },
   TCPSocketAction: { port: 'intOrString!', host: 'string' },
-  GRPCAction: { port: 'int32!', service: 'string' },
+  GRPCAction: { port: 'int32!', service: 'string', mode: 'string' },
   SleepAction: { seconds: 'int64!' },
   Lifecycle: { postStart: 'LifecycleHandler', preStop: 'LifecycleHandler', stopSignal: 'string' },
   LifecycleHandler: {

@@ -117,6 +117,7 @@ function validateAction(action: Action, field: LazyFieldPath, errors: FieldError
       break;
     case 'grpc':
       errors.inRange(field.child('grpc').child('port'), action.grpc?.port, 1, 65535);
+      errors.oneOf(field.child('grpc').child('mode'), action.grpc?.mode, ['Plaintext', 'TLS']);
       break;
     case 'sleep':
     case undefined:
@@ -131,6 +132,12 @@ function validateHttpGet(action: HTTPGetAction, field: LazyFieldPath, errors: Fi
   for (const [index, header] of (action.httpHeaders ?? []).entries()) {
     errors.check(field.child('httpHeaders').child(index).child('name'), header.name, httpHeaderName);
   }
+  const { protocol, scheme, host = '' } = action;
+  errors.oneOf(field.child('protocol'), protocol, ['HTTP1', 'HTTP2']);
+  if (protocol !== 'HTTP2') return;
+  if (scheme !== 'HTTP')
+    errors.invalid(field.child('protocol'), protocol, 'is only supported with HTTP (H2C)');
+  if (host !== '') errors.invalid(field.child('host'), host, 'must be empty when `protocol` is "HTTP2"');
 }
 
 function validatePort(port: IntOrString | undefined, field: LazyFieldPath, errors: FieldErrors): void {
