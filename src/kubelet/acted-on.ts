@@ -147,6 +147,7 @@ export const clusterFlags: ReadonlySet<keyof KubeletFlags> = new Set<keyof Kubel
 
 /** The gates that this build reads. What any other gate stands for is as that gate has it by default, or not there. */
 export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
+  'AtomicWriteVolumeUserFields',
   'CPUManagerPolicyAlphaOptions',
   'CPUManagerPolicyBetaOptions',
   'CRIListStreaming',
@@ -159,6 +160,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'ContainerStopSignals',
   'DRAOptionalNodeOperations',
   'DRAWorkloadResourceClaims',
+  'EmptyDirVolumeMode',
   'ExtendWebSocketsToKubelet',
   'GRPCContainerProbeTLS',
   'GracefulNodeShutdown',

@@ -40,6 +40,24 @@ export function describeDirectoryVolumes(contract: VolumeContract): void {
       expect(await bench.mode(path)).toBe('777');
     });
 
+    it.each([
+      ['on disk', '', '750'],
+      ['in memory, below its own root', 'Memory', '1777'],
+    ])('has the mode that it asks for, %s', async (_rule, medium, mode) => {
+      const { bench } = contract;
+      const pod = podOf([{ name: 'cache', emptyDir: { medium, mode: 0o750 } }]);
+      const before = process.umask(0o077);
+      try {
+        const path = await bench.setUp(pod);
+        expect(await bench.mode(path)).toBe(mode);
+        if (medium === '') return;
+        await bench.host.mounts.unmount(path);
+        expect(await bench.mode(path)).toBe('750');
+      } finally {
+        process.umask(before);
+      }
+    });
+
     it('belongs to the group of the pod', async () => {
       const { bench } = contract;
       const onDiskInGroup = podOf([{ name: 'cache', emptyDir: {} }], inGroup);

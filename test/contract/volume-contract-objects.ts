@@ -42,6 +42,18 @@ export function describeObjectVolumes(contract: VolumeContract): void {
       expect(await bench.host.files.readlink(`${path}/path`)).toBe('..data/path');
     });
 
+    it('has the owners that it asks for', async () => {
+      const { bench } = contract;
+      give({ a: '1', b: '2' });
+      const items = [
+        { key: 'a', path: 'a' },
+        { key: 'b', path: 'b', user: 2000 },
+      ];
+      const path = await bench.setUp(configMapPod({ items, defaultUser: 1000, defaultMode: 0o400 }));
+      expect(await bench.owner(`${path}/a`)).toBe('400 1000:0');
+      expect(await bench.owner(`${path}/b`)).toBe('400 2000:0');
+    });
+
     it('belongs to the group of the pod', async () => {
       const { bench } = contract;
       give({ a: '1' });

@@ -55,6 +55,13 @@ export function describeProjectedVolumes(contract: VolumeContract): void {
       ['both', as(1000, 10_000), '640 1000:10000'],
       ['neither', {}, '644 0:0'],
     ];
+    it('gives a token to the user that it asks for, not to that of the containers', async () => {
+      const { bench } = contract;
+      const source = { path: 'token', user: 2000 };
+      const own = await bench.setUp(projecting([{ serviceAccountToken: source }], as(1000)));
+      expect(await bench.owner(`${own}/token`)).toBe('600 2000:0');
+    });
+
     it.each(owners)('gives a token to %s', async (_rule, spec, expected) => {
       const { bench } = contract;
       const path = await bench.setUp(projecting(token, spec));

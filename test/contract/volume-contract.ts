@@ -52,6 +52,8 @@ export class VolumeBench {
       objects: this.objects,
       nodeAllocatable: () => ({ cpu: '4', memory: '256Mi', 'ephemeral-storage': '10Gi' }),
       tokens,
+      allowsModes: true,
+      allowsUsers: true,
       warn: (_pod, reason, message) => this.warnings.push(`${reason} ${message}`),
     });
   }

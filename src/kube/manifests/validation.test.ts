@@ -675,6 +675,26 @@ describe('volumes', () => {
       { emptyDir: { sizeLimit: '-1' } },
       'emptyDir.sizeLimit: Invalid value: "-1": must be a quantity of 0 or more',
     ],
+    [
+      'mode of an empty directory',
+      { emptyDir: { mode: 0o2000 } },
+      'emptyDir.mode: Invalid value: 1024: must be a number between 0 and 01777 (octal), both inclusive',
+    ],
+    [
+      'owner of all files',
+      { configMap: { name: 'c', defaultUser: -1 } },
+      'configMap.defaultUser: Invalid value: -1: must be between 0 and 2147483647, inclusive',
+    ],
+    [
+      'owner of a file',
+      { secret: { secretName: 's', items: [{ key: 'k', path: 'p', user: 2 ** 31 }] } },
+      'secret.items[0].user: Invalid value: 2147483648: must be between 0 and 2147483647, inclusive',
+    ],
+    [
+      'owner of a token',
+      { projected: { sources: [{ serviceAccountToken: { path: 'p', user: -1 } }] } },
+      'projected.sources[0].serviceAccountToken.user: Invalid value: -1: must be between 0 and 2147483647, inclusive',
+    ],
     ['secret name', { secret: {} }, 'secret.secretName: Required value'],
     [
       'mode',

@@ -10,24 +10,29 @@ export interface HostPathVolumeSource {
 export interface EmptyDirVolumeSource {
   medium?: string;
   sizeLimit?: QuantityText;
+  mode?: number;
 }
 
 export interface KeyToPath {
   key: string;
   path: string;
   mode?: number;
+  /** The user that owns the file. */
+  user?: number;
 }
 
 export interface SecretVolumeSource {
   secretName?: string;
   items?: KeyToPath[];
   defaultMode?: number;
+  defaultUser?: number;
   optional?: boolean;
 }
 
 export interface ConfigMapVolumeSource extends LocalObjectReference {
   items?: KeyToPath[];
   defaultMode?: number;
+  defaultUser?: number;
   optional?: boolean;
 }
 
@@ -36,11 +41,13 @@ export interface DownwardAPIVolumeFile {
   fieldRef?: ObjectFieldSelector;
   resourceFieldRef?: ResourceFieldSelector;
   mode?: number;
+  user?: number;
 }
 
 export interface DownwardAPIVolumeSource {
   items?: DownwardAPIVolumeFile[];
   defaultMode?: number;
+  defaultUser?: number;
 }
 
 export interface SecretProjection extends LocalObjectReference {
@@ -61,6 +68,7 @@ export interface ServiceAccountTokenProjection {
   audience?: string;
   expirationSeconds?: number;
   path: string;
+  user?: number;
 }
 
 export interface ClusterTrustBundleProjection {
@@ -69,6 +77,7 @@ export interface ClusterTrustBundleProjection {
   labelSelector?: LabelSelector;
   optional?: boolean;
   path: string;
+  user?: number;
 }
 
 export interface PodCertificateProjection {
@@ -79,6 +88,7 @@ export interface PodCertificateProjection {
   keyPath?: string;
   certificateChainPath?: string;
   userAnnotations?: Record<string, string>;
+  user?: number;
 }
 
 export interface VolumeProjection {
@@ -93,6 +103,7 @@ export interface VolumeProjection {
 export interface ProjectedVolumeSource {
   sources?: VolumeProjection[];
   defaultMode?: number;
+  defaultUser?: number;
 }
 
 export interface PersistentVolumeClaimVolumeSource {

@@ -82,6 +82,8 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
       rootDir,
       objects: settings.objects ?? noObjects,
       nodeAllocatable,
+      allowsModes: gates.enabled('EmptyDirVolumeMode'),
+      allowsUsers: gates.enabled('AtomicWriteVolumeUserFields'),
       ...(tokens === undefined ? {} : { tokens }),
       ...(trustBundles !== undefined && gates.enabled('ClusterTrustBundleProjection')
         ? { trustBundles }

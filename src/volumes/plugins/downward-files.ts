@@ -12,24 +12,26 @@ import {
   subscriptedMetadata,
 } from '../../kube/index.js';
 import type { PayloadFile } from '../atomic-writer.js';
-import { missingDefaultMode } from './volume-modes.js';
+import { type FileOwner, missingDefaultMode, ownedBy } from './volume-modes.js';
 
 export interface DownwardFilesRequest {
   readonly pod: Pod;
   readonly items: readonly DownwardAPIVolumeFile[] | undefined;
   readonly defaultMode: number | undefined;
   readonly nodeAllocatable: ResourceList;
+  readonly owner?: FileOwner;
 }
 
 /** Throws with the errors of all items. */
 export function downwardFiles(request: DownwardFilesRequest): Map<string, PayloadFile> {
-  const { items = [], defaultMode } = request;
+  const { items = [], defaultMode, owner } = request;
   if (defaultMode === undefined) throw new Error(missingDefaultMode);
   const files = new Map<string, PayloadFile>();
   const errors: string[] = [];
   for (const item of items) {
     try {
-      files.set(item.path, { data: itemText(item, request), mode: item.mode ?? defaultMode });
+      const mode = item.mode ?? defaultMode;
+      files.set(item.path, { data: itemText(item, request), mode, ...ownedBy(owner?.(item.user)) });
     } catch (error) {
       errors.push(errorText(error));
     }

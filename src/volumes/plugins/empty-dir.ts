@@ -17,10 +17,12 @@ export interface MemorySizes {
 export interface EmptyDirOptions extends MemorySizes {
   readonly rootDir: string;
   readonly directories: EmptyDirectories;
+  /** Whether pods may choose the mode of a directory. */
+  readonly allowsModes?: boolean;
 }
 
 export function emptyDirVolumes(options: EmptyDirOptions): VolumePlugin {
-  const { rootDir, directories } = options;
+  const { rootDir, directories, allowsModes = false } = options;
   const pathOf = (podUid: string, name: string): string =>
     podVolumeDirectory(rootDir, podUid, emptyDirPluginName, name);
   return {
@@ -41,6 +43,7 @@ export function emptyDirVolumes(options: EmptyDirOptions): VolumePlugin {
         path: pathOf(podUid, name),
         backing: emptyDirBacking(pod, spec, options),
         fsGroup: fsGroupOf(pod),
+        mode: allowsModes ? spec.volume.emptyDir?.mode : undefined,
         signal,
       });
     },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
 import { type Host, type HostFault, mountAt, simulatedHost } from '../../host/index.js';
+import { emptyDirVolumes } from './empty-dir.js';
 import { EmptyDirectories } from './empty-directories.js';
 
 const rootDir = '/var/lib/nodelet';
@@ -24,6 +25,19 @@ it('an emptyDir on disk is open to all, whatever the umask', async () => {
   const { path } = directoryOf('a');
   await directories.setUp({ ...directoryOf('a'), backing: { kind: 'disk' }, fsGroup: undefined, signal });
   expect((await host.files.stat(path)).mode.toString(8)).toBe('777');
+});
+
+it.each([
+  [true, '1750'],
+  [false, '777'],
+])('a pod may choose the mode: %s', async (allowsModes, expected) => {
+  const host = simulatedHost({ umask: 0o077 });
+  const directories = new EmptyDirectories({ host, clock: systemClock, rootDir });
+  const plugin = emptyDirVolumes({ rootDir, directories, nodeAllocatable: () => ({}), allowsModes });
+  const spec = { kind: 'inline', volume: { name: 'v', emptyDir: { mode: 0o1750 } } } as const;
+  const pod = { metadata: { uid: 'u', name: 'p', namespace: 'd' }, spec: { containers: [] } };
+  await plugin.setUp({ pod, spec, isRemount: false, signal });
+  expect((await host.files.stat(plugin.hostPath(spec, 'u') ?? '')).mode.toString(8)).toBe(expected);
 });
 
 describe('emptyDirs in memory', () => {

@@ -33,6 +33,8 @@ export interface EmptyDirectory {
 export interface EmptyDirectoryRequest extends EmptyDirectory {
   readonly backing: EmptyDirMedium;
   readonly fsGroup: number | undefined;
+  /** Of the directory itself, on which others are mounted; open to all by default. */
+  readonly mode?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -130,7 +132,7 @@ export class EmptyDirectories {
     }
   }
 
-  async #make({ podUid, path, backing, signal }: EmptyDirectoryRequest): Promise<void> {
+  async #make({ podUid, path, backing, mode, signal }: EmptyDirectoryRequest): Promise<void> {
     const { host } = this.#options;
     await host.ownFiles.mkdir(join(podDirectory(this.#options.rootDir, podUid), 'volumes'), {
       mode: markerMode,
@@ -139,7 +141,7 @@ export class EmptyDirectories {
     await host.ownFiles.mkdir(path, { mode: directoryMode, recursive: true });
     const isMounted = backing.kind !== 'disk' && (await isOwnFileSystem(host, path));
     const mount = isMounted ? await mountAt(host, path) : undefined;
-    if (mount === undefined) await this.#openToAll(path);
+    if (mount === undefined) await this.#setMode(path, mode);
     switch (backing.kind) {
       case 'disk':
         return;
@@ -159,10 +161,12 @@ export class EmptyDirectories {
   }
 
   /** The agent's umask must not decide who may write to a pod's volume. */
-  async #openToAll(path: string): Promise<void> {
+  async #setMode(path: string, wanted: number | undefined): Promise<void> {
     const { ownFiles: files } = this.#options.host;
     const { mode } = await files.lstat(path);
-    if ((mode & directoryMode) !== directoryMode) await files.chmod(path, directoryMode);
+    const isAsWanted =
+      wanted === undefined ? (mode & directoryMode) === directoryMode : (mode & 0o7777) === wanted;
+    if (!isAsWanted) await files.chmod(path, wanted ?? directoryMode);
   }
 
   async #mountTmpfs(path: string, sizeBytes: bigint, signal: AbortSignal): Promise<void> {

@@ -46,6 +46,10 @@ export interface VolumePluginsOptions {
   readonly flex?: { readonly directory: string; readonly run: RunFlexDriver } | undefined;
   /** CSI volumes; left out where no driver can be reached. */
   readonly csi?: VolumePlugin | undefined;
+  /** Whether pods may choose the modes of empty directories, by the gate EmptyDirVolumeMode. */
+  readonly allowsModes?: boolean;
+  /** Whether pods may choose the owners of files, by the gate AtomicWriteVolumeUserFields. */
+  readonly allowsUsers?: boolean;
   /** Receives Warning events of pods. */
   readonly warn?: (pod: Pod, reason: string, message: string) => void;
 }
@@ -54,6 +58,7 @@ export interface VolumePluginsOptions {
 export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlugin[] {
   const { host, clock, rootDir, objects, nodeAllocatable, podMemoryLimit, tokens, trustBundles } = options;
   const { inUserNamespace = false, onSwappable, runDiskTool, warn } = options;
+  const { allowsModes = false, allowsUsers = false } = options;
   const directories = new EmptyDirectories({
     host,
     clock,
@@ -62,11 +67,11 @@ export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlu
     ...(onSwappable === undefined ? {} : { onSwappable }),
   });
   const sizes: MemorySizes = { nodeAllocatable, ...(podMemoryLimit === undefined ? {} : { podMemoryLimit }) };
-  const context = { host, clock, rootDir, directories, sizes };
+  const context = { host, clock, rootDir, directories, sizes, allowsUsers };
   const readSecret = options.readDiskSecret ?? secretsOf(objects);
   const disks = { host, clock, rootDir, runDiskTool, readSecret, warn };
   const plugins = [
-    emptyDirVolumes({ rootDir, directories, ...sizes }),
+    emptyDirVolumes({ rootDir, directories, allowsModes, ...sizes }),
     hostPathVolumes({ host }),
     configMapVolumes(context, objects),
     secretVolumes(context, objects),

@@ -1,13 +1,14 @@
 /** The files of a ConfigMap or Secret in a volume. */
 import type { ConfigMap, KeyToPath, Secret } from '../../kube/index.js';
 import type { PayloadFile } from '../atomic-writer.js';
-import { missingDefaultMode } from './volume-modes.js';
+import { type FileOwner, missingDefaultMode, ownedBy } from './volume-modes.js';
 
 export interface ObjectFilesRequest {
   readonly items: readonly KeyToPath[] | undefined;
   readonly defaultMode: number | undefined;
   /** Whether missing keys are skipped. */
   readonly optional: boolean;
+  readonly owner?: FileOwner;
 }
 
 type ObjectContents = ReadonlyMap<string, Uint8Array>;
@@ -35,18 +36,19 @@ export function secretFiles(
 
 function objectFiles(
   contents: ObjectContents,
-  { items, defaultMode, optional }: ObjectFilesRequest,
+  { items, defaultMode, optional, owner }: ObjectFilesRequest,
   missing: string,
 ): Map<string, PayloadFile> {
   if (defaultMode === undefined) throw new Error(missingDefaultMode);
   const files = new Map<string, PayloadFile>();
   if (items === undefined || items.length === 0) {
-    for (const [key, data] of contents) files.set(key, { data, mode: defaultMode });
+    for (const [key, data] of contents)
+      files.set(key, { data, mode: defaultMode, ...ownedBy(owner?.(undefined)) });
     return files;
   }
-  for (const { key, path, mode = defaultMode } of items) {
+  for (const { key, path, mode = defaultMode, user } of items) {
     const data = contents.get(key);
-    if (data !== undefined) files.set(path, { data, mode });
+    if (data !== undefined) files.set(path, { data, mode, ...ownedBy(owner?.(user)) });
     else if (!optional) throw new Error(`${missing}: ${key}`);
   }
   return files;

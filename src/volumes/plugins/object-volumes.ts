@@ -10,6 +10,7 @@ import type { VolumePlugin } from '../contracts.js';
 import { downwardFiles } from './downward-files.js';
 import { configMapFiles, secretFiles } from './object-files.js';
 import { type PayloadVolumeContext, payloadVolumes } from './payload-volume.js';
+import { type FileOwner, fileOwner } from './volume-modes.js';
 
 export function configMapVolumes(context: PayloadVolumeContext, objects: ObjectStore): VolumePlugin {
   return payloadVolumes(context, {
@@ -17,11 +18,11 @@ export function configMapVolumes(context: PayloadVolumeContext, objects: ObjectS
     medium: 'disk',
     accepts: ({ configMap }) => configMap !== undefined,
     async collect(pod, { configMap = {} }, signal) {
-      const { name = '', items, defaultMode, optional = false } = configMap;
+      const { name = '', items, defaultMode, defaultUser, optional = false } = configMap;
       const object = await readObject(optional, emptyObject, () =>
         objects.configMap(pod.metadata.namespace, name, signal),
       );
-      return configMapFiles(object, { items, defaultMode, optional });
+      return configMapFiles(object, { items, defaultMode, optional, owner: ownerIn(context, defaultUser) });
     },
   });
 }
@@ -32,11 +33,11 @@ export function secretVolumes(context: PayloadVolumeContext, objects: ObjectStor
     medium: 'memory',
     accepts: ({ secret }) => secret !== undefined,
     async collect(pod, { secret = {} }, signal) {
-      const { secretName = '', items, defaultMode, optional = false } = secret;
+      const { secretName = '', items, defaultMode, defaultUser, optional = false } = secret;
       const object = await readObject(optional, emptyObject, () =>
         objects.secret(pod.metadata.namespace, secretName, signal),
       );
-      return secretFiles(object, { items, defaultMode, optional });
+      return secretFiles(object, { items, defaultMode, optional, owner: ownerIn(context, defaultUser) });
     },
   });
 }
@@ -50,10 +51,15 @@ export function downwardApiVolumes(
     medium: 'memory',
     accepts: ({ downwardAPI }) => downwardAPI !== undefined,
     async collect(pod, { downwardAPI = {} }) {
-      const { items, defaultMode } = downwardAPI;
-      return downwardFiles({ pod, items, defaultMode, nodeAllocatable: nodeAllocatable() });
+      const { items, defaultMode, defaultUser } = downwardAPI;
+      const owner = ownerIn(context, defaultUser);
+      return downwardFiles({ pod, items, defaultMode, nodeAllocatable: nodeAllocatable(), owner });
     },
   });
+}
+
+export function ownerIn(context: PayloadVolumeContext, defaultUser: number | undefined): FileOwner {
+  return fileOwner(context.allowsUsers ?? false, defaultUser);
 }
 
 /** Stands for a missing optional object. */

@@ -18,6 +18,8 @@ export interface PayloadVolumeContext {
   readonly rootDir: string;
   readonly directories: EmptyDirectories;
   readonly sizes: MemorySizes;
+  /** Whether pods may choose the owners of files. */
+  readonly allowsUsers?: boolean;
 }
 
 export interface PayloadVolumeKind {

@@ -9,7 +9,7 @@ import { nestedMountPoints } from './nested-mounts.js';
 import { nfsOptions } from './nfs.js';
 import { configMapFiles, secretFiles } from './object-files.js';
 import { noswapSupport, podMemoryLimitBytes, tmpfsOptions, tmpfsSizeBytes } from './tmpfs-options.js';
-import { credentialMode, fsUserOf } from './volume-modes.js';
+import { credentialMode, fileOwner, fsUserOf } from './volume-modes.js';
 
 const Mi = 1024n * 1024n;
 
@@ -285,6 +285,43 @@ describe('fsUser and the mode of credentials', () => {
     expect(fsUserOf(podOf(spec))).toBe(fsUser);
     expect(credentialMode(podOf(spec), 0o644)).toBe(mode);
   });
+});
+
+it.each<[rule: string, allowed: boolean, ofAll: number | undefined, own: number | undefined, is: unknown]>([
+  ["an item's own user goes first", true, 1000, 2000, 2000],
+  ["else the volume's", true, 1000, undefined, 1000],
+  ['root may be chosen', true, 1000, 0, 0],
+  ['nobody is chosen', true, undefined, undefined, undefined],
+  ['nobody may be chosen', false, 1000, 2000, undefined],
+])('fileOwner: %s', (_rule, allowed, ofAll, own, is) => {
+  expect(fileOwner(allowed, ofAll)(own)).toBe(is);
+});
+
+it('files of objects and of the pod have their owners', () => {
+  const owner = fileOwner(true, 1000);
+  const items = [
+    { key: 'a', path: 'a' },
+    { key: 'b', path: 'b', user: 2000 },
+  ];
+  const data = { a: '', b: '' };
+  const ownersOf = (files: ReadonlyMap<string, { fsUser?: number | undefined }>): unknown =>
+    [...files.values()].map(({ fsUser }) => fsUser);
+  const request = { defaultMode: 0o644, optional: false, owner };
+  expect(ownersOf(secretFiles({ data }, { ...request, items }))).toEqual([1000, 2000]);
+  expect(ownersOf(configMapFiles({ data }, { ...request, items: undefined }))).toEqual([1000, 1000]);
+  const fieldRef = { fieldPath: 'metadata.name' };
+  const downward = [
+    { path: 'a', fieldRef },
+    { path: 'b', fieldRef, user: 0 },
+  ];
+  const files = downwardFiles({
+    pod: podOf({}),
+    items: downward,
+    defaultMode: 0o644,
+    nodeAllocatable: {},
+    owner,
+  });
+  expect(ownersOf(files)).toEqual([1000, 0]);
 });
 
 describe('nestedMountPoints', () => {

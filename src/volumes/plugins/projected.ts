@@ -12,9 +12,9 @@ import type { Payload, PayloadFile } from '../atomic-writer.js';
 import type { ServiceAccountTokens, TrustBundles, VolumePlugin } from '../contracts.js';
 import { downwardFiles } from './downward-files.js';
 import { configMapFiles, secretFiles } from './object-files.js';
-import { emptyObject, readObject } from './object-volumes.js';
+import { emptyObject, ownerIn, readObject } from './object-volumes.js';
 import { type PayloadVolumeContext, payloadVolumes } from './payload-volume.js';
-import { credentialMode, fsUserOf, missingDefaultMode } from './volume-modes.js';
+import { credentialMode, type FileOwner, fsUserOf, missingDefaultMode, ownedBy } from './volume-modes.js';
 
 export interface ProjectedSources {
   readonly objects: ObjectStore;
@@ -30,7 +30,10 @@ export function projectedVolumes(context: PayloadVolumeContext, sources: Project
     name: 'kubernetes.io/projected',
     medium: 'memory',
     accepts: ({ projected }) => projected !== undefined,
-    collect: (pod, volume, signal) => collectSources(pod, volume, sources, signal),
+    collect: (pod, volume, signal) => {
+      const owner = ownerIn(context, volume.projected?.defaultUser);
+      return collectSources(pod, volume, sources, owner, signal);
+    },
     onTornDown: ({ podUid }) => sources.tokens?.forget(podUid),
   });
 }
@@ -40,6 +43,7 @@ async function collectSources(
   pod: Pod,
   volume: Volume,
   sources: ProjectedSources,
+  owner: FileOwner,
   signal: AbortSignal,
 ): Promise<Payload> {
   const { sources: projections = [], defaultMode }: ProjectedVolumeSource = volume.projected ?? {};
@@ -48,7 +52,7 @@ async function collectSources(
   const errors: unknown[] = [];
   for (const projection of projections) {
     try {
-      const request = { pod, volumeName: volume.name, defaultMode, projection, sources, signal };
+      const request = { pod, volumeName: volume.name, defaultMode, owner, projection, sources, signal };
       for (const [path, file] of await sourceFiles(request)) payload.set(path, file);
     } catch (error) {
       if (isCancelled(error)) throw error;
@@ -63,31 +67,32 @@ interface SourceRequest {
   readonly pod: Pod;
   readonly volumeName: string;
   readonly defaultMode: number;
+  readonly owner: FileOwner;
   readonly projection: VolumeProjection;
   readonly sources: ProjectedSources;
   readonly signal: AbortSignal;
 }
 
 async function sourceFiles(request: SourceRequest): Promise<Payload> {
-  const { pod, defaultMode, projection, sources, signal } = request;
+  const { pod, defaultMode, owner, projection, sources, signal } = request;
   const namespace = pod.metadata.namespace;
   if (projection.secret !== undefined) {
     const { name = '', items, optional = false } = projection.secret;
     const secret = await readObject(optional, emptyObject, () =>
       sources.objects.secret(namespace, name, signal),
     );
-    return secretFiles(secret, { items, defaultMode, optional });
+    return secretFiles(secret, { items, defaultMode, optional, owner });
   }
   if (projection.configMap !== undefined) {
     const { name = '', items, optional = false } = projection.configMap;
     const configMap = await readObject(optional, emptyObject, () =>
       sources.objects.configMap(namespace, name, signal),
     );
-    return configMapFiles(configMap, { items, defaultMode, optional });
+    return configMapFiles(configMap, { items, defaultMode, optional, owner });
   }
   if (projection.downwardAPI !== undefined) {
     const { items } = projection.downwardAPI;
-    return downwardFiles({ pod, items, defaultMode, nodeAllocatable: sources.nodeAllocatable() });
+    return downwardFiles({ pod, items, defaultMode, nodeAllocatable: sources.nodeAllocatable(), owner });
   }
   if (projection.serviceAccountToken !== undefined) return tokenFile(request, projection.serviceAccountToken);
   if (projection.clusterTrustBundle !== undefined) return bundleFile(request, projection.clusterTrustBundle);
@@ -101,7 +106,7 @@ async function sourceFiles(request: SourceRequest): Promise<Payload> {
 
 async function tokenFile(
   request: SourceRequest,
-  { audience, expirationSeconds = 3600, path }: NonNullable<VolumeProjection['serviceAccountToken']>,
+  { audience, expirationSeconds = 3600, path, user }: NonNullable<VolumeProjection['serviceAccountToken']>,
 ): Promise<Payload> {
   const { pod, sources, volumeName, signal } = request;
   if (sources.tokens === undefined) {
@@ -113,7 +118,7 @@ async function tokenFile(
     expirationSeconds,
     signal,
   });
-  return new Map([[path, credential(request, token)]]);
+  return new Map([[path, credential(request, user, token)]]);
 }
 
 async function bundleFile(
@@ -124,6 +129,7 @@ async function bundleFile(
     labelSelector,
     optional = false,
     path,
+    user,
   }: NonNullable<VolumeProjection['clusterTrustBundle']>,
 ): Promise<Payload> {
   const { sources, signal } = request;
@@ -131,11 +137,15 @@ async function bundleFile(
     throw new Error('ClusterTrustBundle projection is not supported in static kubelet mode');
   }
   const bundle = await sources.trustBundles.bundle({ name, signerName, labelSelector, optional, signal });
-  return new Map([[path, credential(request, bundle)]]);
+  return new Map([[path, credential(request, user, bundle)]]);
 }
 
-/** A file owned by the containers' user, if they share one. */
-function credential({ pod, defaultMode }: SourceRequest, data: string): PayloadFile {
-  const fsUser = fsUserOf(pod);
-  return { data, mode: credentialMode(pod, defaultMode), ...(fsUser === undefined ? {} : { fsUser }) };
+/** A file owned by the user that was chosen for it, else by the containers' user, if they share one. */
+function credential(
+  { pod, defaultMode, owner }: SourceRequest,
+  user: number | undefined,
+  data: string,
+): PayloadFile {
+  const owned = owner(user) ?? fsUserOf(pod);
+  return { data, mode: credentialMode(pod, defaultMode, owned), ...ownedBy(owned) };
 }

@@ -18,7 +18,20 @@ export function fsUserOf(pod: Pod): number | undefined {
   return common;
 }
 
+/** The user that owns a file, by what its item says; undefined leaves it to the agent's own user. */
+export type FileOwner = (user: number | undefined) => number | undefined;
+
+/** An item's own user goes before the volume's. While pods may choose neither, nobody is chosen. */
+export function fileOwner(allowsUsers: boolean, defaultUser: number | undefined): FileOwner {
+  return (user) => (allowsUsers ? (user ?? defaultUser) : undefined);
+}
+
 /** Credentials are only for their user, if known; the ownership walk adds the group. */
-export function credentialMode(pod: Pod, defaultMode: number): number {
-  return fsUserOf(pod) !== undefined || fsGroupOf(pod) !== undefined ? 0o600 : defaultMode;
+export function credentialMode(pod: Pod, defaultMode: number, user = fsUserOf(pod)): number {
+  return user !== undefined || fsGroupOf(pod) !== undefined ? 0o600 : defaultMode;
+}
+
+/** The owner as files of a payload have it. */
+export function ownedBy(user: number | undefined): { readonly fsUser?: number } {
+  return user === undefined ? {} : { fsUser: user };
 }

@@ -9,7 +9,7 @@ import type {
 import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { localPath, sysctlName } from './names.js';
 
-const largestId = 2 ** 31 - 1;
+export const largestId = 2 ** 31 - 1;
 const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 
 export function validatePodSecurityContext(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {

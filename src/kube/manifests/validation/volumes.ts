@@ -10,6 +10,7 @@ import type {
 import { tryParseQuantity } from '../../values/quantity.js';
 import { validateFieldRef, validateResourceFieldRef } from './env.js';
 import type { FieldErrors, LazyFieldPath } from './field-errors.js';
+import { validateFileOwners } from './file-owners.js';
 import { validateLabels } from './metadata.js';
 import {
   configMapKey,
@@ -131,6 +132,7 @@ function validateFilesOf(volume: Volume, field: LazyFieldPath, errors: FieldErro
       validateDownwardFile(file, at.child('items').child(index), errors);
   }
   if (projected !== undefined) validateProjected(projected, field.child('projected'), errors);
+  validateFileOwners(volume, field, errors);
 }
 
 function validateNodeLocal(volume: Volume, field: LazyFieldPath, errors: FieldErrors): void {
@@ -144,6 +146,11 @@ function validateNodeLocal(volume: Volume, field: LazyFieldPath, errors: FieldEr
     const at = field.child('emptyDir').child('sizeLimit');
     if (limit === undefined || limit.nanos < 0n)
       errors.invalid(at, emptyDir.sizeLimit, 'must be a quantity of 0 or more');
+  }
+  const mode = emptyDir?.mode;
+  if (mode !== undefined && (mode < 0 || mode > 0o1777)) {
+    const at = field.child('emptyDir').child('mode');
+    errors.invalid(at, mode, 'must be a number between 0 and 01777 (octal), both inclusive');
   }
   if (image !== undefined) {
     const at = field.child('image');
