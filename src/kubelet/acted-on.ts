@@ -191,6 +191,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'RestartAllContainersOnContainerExits',
   'SELinuxMount',
   'TaintTolerationComparisonOperators',
+  'VolumeBindMountOptions',
   // These let a setting through that is acted on.
   'CustomCPUCFSQuotaPeriod',
   'DefaultPodSysctls',

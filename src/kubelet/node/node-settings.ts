@@ -34,6 +34,7 @@ export function statusSettings(
     port: config.port,
     maxImages: config.nodeStatusMaxImages,
     declaredFeatures: gates.enabled('NodeDeclaredFeatures') ? (declaredFeatures ?? []) : undefined,
+    declaresBindMountOptions: gates.enabled('VolumeBindMountOptions'),
     runningInUserNamespace: gates.enabled('KubeletInUserNamespace') ? inUserNamespace : undefined,
   };
 }

@@ -17,6 +17,8 @@ export interface StatusSettings {
   readonly maxImages: number;
   /** Features that schedulers may rely on; undefined if nodes do not declare any. */
   readonly declaredFeatures: readonly string[] | undefined;
+  /** Whether options of bind mounts are declared, too, once the runtime says that it heeds them. */
+  readonly declaresBindMountOptions?: boolean;
   /** Undefined if nodes do not tell. */
   readonly runningInUserNamespace: boolean | undefined;
 }
@@ -42,7 +44,9 @@ export interface StatusFacts {
     readonly version: string | undefined;
     readonly handlers: readonly RuntimeHandlerFacts[];
     /** Undefined if it reports no features. */
-    readonly features: { readonly supplementalGroupsPolicy: boolean } | undefined;
+    readonly features:
+      | { readonly supplementalGroupsPolicy: boolean; readonly mountOptions?: boolean }
+      | undefined;
   };
   readonly images: readonly KnownImage[];
   readonly pressure: { readonly memory: boolean; readonly disk: boolean; readonly pid: boolean };

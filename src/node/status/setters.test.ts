@@ -227,3 +227,23 @@ describe('nodeImages', () => {
     expect(only?.names).toEqual(['d1', 'd2', 'd3', 'd4', 't1']);
   });
 });
+
+it.each<
+  [rule: string, declared: string[] | undefined, gate: boolean, runtime: boolean | undefined, is: unknown]
+>([
+  ['the gate and the runtime', ['Z'], true, true, ['VolumeBindMountOptions', 'Z']],
+  ['the gate alone', ['Z'], true, false, ['Z']],
+  ['the gate, and a runtime that says nothing', ['Z'], true, undefined, ['Z']],
+  ['the runtime alone', ['Z'], false, true, ['Z']],
+  ['nothing is declared at all', undefined, true, true, undefined],
+])(
+  'declares options of bind mounts: %s',
+  (_rule, declaredFeatures, declaresBindMountOptions, mountOptions, is) => {
+    const features =
+      mountOptions === undefined ? undefined : { supplementalGroupsPolicy: false, mountOptions };
+    const runtime = { name: 'containerd', version: 'v2.4.0', handlers: [], features };
+    const settings = { ...testSettings, declaredFeatures, declaresBindMountOptions };
+    const { node } = applySetters(bare, settings, testFacts({ runtime }), freshMemory);
+    expect(node.status?.declaredFeatures).toEqual(is);
+  },
+);

@@ -171,9 +171,12 @@ const schedulability: Setter = (draft) => {
   draft.events.push(statusEvent(draft.settings.addresses.nodeName, reason));
 };
 
-const declaredFeatures: Setter = ({ status, settings }) => {
-  if (settings.declaredFeatures !== undefined)
-    status.declaredFeatures = [...settings.declaredFeatures].sort();
+const declaredFeatures: Setter = ({ status, settings, facts }) => {
+  if (settings.declaredFeatures === undefined) return;
+  const hasMountOptions =
+    settings.declaresBindMountOptions === true && facts.runtime.features?.mountOptions === true;
+  const ofRuntime = hasMountOptions ? ['VolumeBindMountOptions'] : [];
+  status.declaredFeatures = [...settings.declaredFeatures, ...ofRuntime].sort();
 };
 
 const setters: readonly Setter[] = [
