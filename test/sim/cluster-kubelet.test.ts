@@ -30,6 +30,17 @@ describe('a node of a cluster', () => {
     expect(lease.spec).toMatchObject({ holderIdentity: nodeName, leaseDurationSeconds: 40 });
     expect(lease.metadata.ownerReferences).toMatchObject([{ kind: 'Node', uid: registered.metadata.uid }]);
   });
+
+  it('whose object is deleted goes on with its pods, and takes new ones', async () => {
+    const test = await startMember();
+    await test.on.create('before');
+    await test.untilReady('before');
+    await test.on.api.delete(resources.nodes, { name: nodeName });
+    await test.node.advance(5 * second);
+    await test.on.create('after');
+    await test.untilReady('after');
+    expect(test.on.machine.running('before')).toHaveLength(1);
+  });
 });
 
 describe('a pod of the API', { timeout: 30_000 }, () => {

@@ -7,6 +7,17 @@ import { apiPod, type PodShape } from './pods.js';
 
 afterEach(endNodes);
 
+it('containers may be started as soon as the sandbox stands, though images are still pulled', async () => {
+  const node = await startNode({ images: [] });
+  node.put(apiPod('a', { sim: { 'pull-time': '1h' } }));
+  await node.until('the sandbox stands', () => node.machine.ready('a').length === 1);
+  await node.advance(second);
+  expect(node.container('a')?.state?.waiting?.reason).toBe('ContainerCreating');
+  const found = node.status('a')?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers');
+  expect(found?.status).toBe('True');
+  expect([found?.reason, found?.message]).toEqual([undefined, undefined]);
+});
+
 describe('pods that come to their end', () => {
   const rows: readonly (readonly [string, PodShape, string])[] = [
     ['Never, exit 0', { sim: { 'run-time': '3s' }, spec: { restartPolicy: 'Never' } }, 'Succeeded'],

@@ -34,12 +34,16 @@ async function write(machine: SimulatedMachine, texts: object): Promise<void> {
   }
 }
 
-async function begin(seLinux?: 'all modes' | 'one pod', files: object = policyFiles): Promise<CsiCluster> {
+async function begin(
+  seLinux?: 'all modes' | 'one pod',
+  files: object = policyFiles,
+  claim: object = {},
+): Promise<CsiCluster> {
   const begun = await CsiCluster.start('d.test', seLinux);
   cluster = begun;
   begun.policy = { ...begun.policy, seLinuxMount: true };
   await write(begun.machine, files);
-  await begun.claim('c', { mountOptions: ['noatime'] });
+  await begun.claim('c', { mountOptions: ['noatime'], ...claim });
   return begun;
 }
 
@@ -205,6 +209,19 @@ describe('two pods with one volume', () => {
     ]);
     expect(staged(on).at(-1)).toEqual(['noatime', option('s2')]);
     expect(on.driver.volumes.violations).toEqual([]);
+  });
+
+  it('that any number of pods may write conflict alike, but not where files are relabelled', async () => {
+    const on = await begin('all modes', policyFiles, { accessModes: ['ReadWriteMany'] });
+    const first = podOf(on, 'u1', { level: 's1' });
+    expect(await on.sync(first)).toBe('mounted');
+    expect(await on.sync(podOf(on, 'u2', { level: 's2' }))).toContain('conflicting SELinux labels of volume');
+    await on.end(first);
+    for (const [uid, level] of [
+      ['u3', 's1'],
+      ['u4', 's2'],
+    ] as const)
+      expect(await on.sync(podOf(on, uid, { level }, 'Recursive'))).toBe('mounted');
   });
 
   it('and different policies conflict', async () => {

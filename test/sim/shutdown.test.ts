@@ -311,6 +311,37 @@ describe('logind', { timeout: 30_000 }, () => {
     expect(node.events(undefined, 'Shutdown')).toHaveLength(1);
   });
 
+  it.each<[rule: string, refuse: (logind: SimulatedLogind) => void]>([
+    [
+      'cannot be reached',
+      (logind) => {
+        logind.connectRefusal = 'connect ECONNREFUSED';
+      },
+    ],
+    [
+      'gives no lock',
+      (logind) => {
+        logind.inhibitRefusal = 'not now';
+      },
+    ],
+  ])('that %s a hundred times keeps one connection at most', async (_rule, refuse) => {
+    const scenario = await startScenario();
+    const { node, logind } = scenario;
+    await withLock(scenario);
+    refuse(logind);
+    logind.loseBus();
+    const tries = (): number => logind.calls.filter((call) => call === 'connect').length - 1;
+    while (tries() < 100) {
+      const before = tries();
+      await node.until('it is tried again', () => tries() > before, 60 * second);
+      expect(logind.openConnections).toBeLessThanOrEqual(1);
+    }
+    logind.connectRefusal = undefined;
+    logind.inhibitRefusal = undefined;
+    await node.advance(2 * second);
+    expect([logind.heldLocks, logind.openConnections]).toEqual([1, 1]);
+  });
+
   it('is asked again when the holder of the lock died', async () => {
     const scenario = await startScenario();
     const { node, logind } = scenario;

@@ -175,6 +175,15 @@ describe('memory QoS of a pod', () => {
       { 'memory.high': '199229440' },
     ],
     [
+      'in whole pages',
+      {
+        containers: [container({})],
+        resources: { requests: { memory: '64Mi' }, limits: { memory: '256Mi' } },
+      },
+      { ...throttled, throttlingFactor: 0.8 },
+      { 'memory.high': '228167680' },
+    ],
+    [
       'also if its containers have the limits',
       { containers: [bounded], resources: { requests: small } },
       throttled,

@@ -248,6 +248,8 @@ const gi = 1024 ** 3;
 it.each([
   ['huge pages are not available', 3, 2, 1],
   ['never less than nothing', 1, 2, 0],
+  ['nor of several sizes together', 10, 12, 0],
+  ['one size leaves the rest', 10, 4, 6],
   ['without huge pages', 3, 0, 3],
 ])('%s', (_rule, availableGi, hugeGi, expectedGi) => {
   const memory = { time: null, workingSetBytes: 5 * gi, availableBytes: availableGi * gi };

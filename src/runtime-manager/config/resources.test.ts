@@ -244,6 +244,18 @@ describe('memory QoS', () => {
     ['not on cgroup v1', burstable, { memoryQos: on, cgroupVersion: 1 }, {}],
     ['throttles between request and limit', burstable, { memoryQos: on }, { ...none, 'memory.high': high }],
     [
+      'at nine tenths of the way, in whole pages',
+      { requests: { memory: '100Mi' }, limits: { memory: '200Mi' } },
+      { memoryQos: on },
+      { ...none, 'memory.high': '199229440' },
+    ],
+    [
+      'BestEffort ones below the node',
+      undefined,
+      { memoryQos: { ...on, unreservedBytes: 8 * gi } },
+      { ...none, 'memory.high': '7730937856' },
+    ],
+    [
       'throttles below the node when there is no limit',
       { requests: { memory: '1Gi' } },
       { memoryQos: { ...on, unreservedBytes: 2 * gi } },
