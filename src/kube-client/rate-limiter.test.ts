@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { Cancelled, settle, VirtualClock } from '../async/index.js';
-import { TokenBucket } from './rate-limiter.js';
+import { TokenBucket, unlimited } from './rate-limiter.js';
+
+it('without a limit nothing waits, however much comes at once', async () => {
+  let went = 0;
+  for (let n = 0; n < 200; n++) void unlimited.acquire('normal').then(() => went++);
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(went).toBe(200);
+});
 
 describe('TokenBucket', () => {
   it('lets a burst through, then one request per interval', async () => {
