@@ -168,6 +168,16 @@ describe('a plugin', () => {
     expect(world.calls).toEqual([`register deep ${at('vendor/deep')}`]);
   });
 
+  it('is registered when its socket was made elsewhere and is moved in', async () => {
+    await start();
+    world.plugins.set(at('moved'), { told: [] });
+    world.host.machine.makeSpecialFile('/tmp/made.sock', 'socket');
+    await world.advance(1000);
+    await world.host.files.rename('/tmp/made.sock', at('moved'));
+    await world.advance(1000);
+    expect(world.calls).toEqual([`register moved ${at('moved')}`]);
+  });
+
   it('is deregistered when its socket is moved away', async () => {
     await start();
     world.add('a');
@@ -252,10 +262,15 @@ describe('what is no plugin is left alone', () => {
       },
     ],
   ])('%s', async (_, make) => {
-    await start((w) => make(w.host));
-    await world.advance(60_000);
-    expect(world.asked).toBe(0);
-    expect(world.problems()).toEqual([]);
+    for (const isThereBefore of [true, false]) {
+      await start((w) => (isThereBefore ? make(w.host) : undefined));
+      await world.advance(1000);
+      if (!isThereBefore) await make(world.host);
+      await world.advance(60_000);
+      expect(world.asked).toBe(0);
+      expect(world.problems()).toEqual([]);
+      await world.stop();
+    }
   });
 });
 
@@ -272,6 +287,8 @@ describe('a plugin that misbehaves does no harm and is named', () => {
     await world.advance(1000);
     await good();
     await world.advance(10_000);
+    expect(world.manager?.sockets()).toEqual({ desired: [at('hung'), at('good')], actual: [at('good')] });
+    expect(world.plugins.get(at('hung'))?.told).toEqual([]);
     expect(world.problems()).toEqual([
       `the plugin at ${at('hung')} is not registered; the next attempt is in 0.5 s: the plugin at ${at('hung')} does not say who it is: timed out after 10000ms`,
     ]);
@@ -289,6 +306,7 @@ describe('a plugin that misbehaves does no harm and is named', () => {
     await good();
     await world.advance(3_600_000);
     expect(world.asked).toBeLessThan(45);
+    expect(await world.host.files.readdir(directory)).toContain('dead.sock');
     world.plugins.set(at('dead'), { told: [] });
     await world.advance(122_000);
     expect(world.calls).toContain(`register dead ${at('dead')}`);
@@ -316,6 +334,9 @@ describe('a plugin that misbehaves does no harm and is named', () => {
     expect(world.problems()).toEqual([
       `OddPlugin odd at ${at('odd')} is not registered; the next attempt is in 0.5 s: ${text}`,
     ]);
+    await world.advance(15_000);
+    // At 0, 0.5, 1.5, 3.5, 7.5 and 15.5 s.
+    expect(plugin.told).toEqual(Array(6).fill(text));
   });
 
   it('one that its handler refuses is told why', async () => {
@@ -400,12 +421,23 @@ describe('a plugin that misbehaves does no harm and is named', () => {
     expect(world.calls).toEqual(['deregister endless']);
   });
 
+  it('one whose registration takes long delays no other', async () => {
+    await start();
+    world.onRegister = ({ name }) => (name === 'slow' ? new Promise(() => {}) : Promise.resolve());
+    world.add('slow');
+    await world.advance(1000);
+    await good();
+    expect(world.calls).toHaveLength(1);
+  });
+
   it('one that hangs when it is told is given up after 5 s and deregistered', async () => {
     await start();
     world.add('deaf', { onNotify: () => new Promise(() => {}) });
     await world.advance(5400);
     expect(world.calls).toEqual([`register deaf ${at('deaf')}`, 'deregister deaf']);
     expect(world.names.size).toBe(0);
+    await world.advance(600);
+    expect(world.calls).toHaveLength(3);
   });
 
   it('a thousand sockets and endless directories are bounded', async () => {
