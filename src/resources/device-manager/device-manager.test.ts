@@ -66,11 +66,51 @@ describe('registration', () => {
 
   it('sockets of an earlier life are removed, everything else stays', async () => {
     const node = new TestDevices();
-    const { files } = node.host;
+    const { files, machine } = node.host;
     await files.mkdir(`${testDirectory}/sub`, { recursive: true });
     await files.writeFile(`${testDirectory}/DEPRECATION`, '');
+    await files.writeFile(`${testDirectory}/${deviceCheckpointName}`, '{}');
+    for (const name of ['a.sock', 'kubelet.sock', 'sub/b.sock'])
+      machine.makeSpecialFile(`${testDirectory}/${name}`, 'socket');
+    await files.symlink(`${testDirectory}/sub/b.sock`, `${testDirectory}/link.sock`);
     await node.registration.start();
-    expect(await files.readdir(testDirectory)).toEqual(expect.arrayContaining(['DEPRECATION', 'sub']));
+    const left = [...(await files.readdir(testDirectory))].sort();
+    expect(left).toEqual(['DEPRECATION', deviceCheckpointName, 'sub']);
+    expect(await files.readdir(`${testDirectory}/sub`)).toEqual(['b.sock']);
+  });
+
+  it.each([
+    [['v1alpha1'], resource, 'manager version, v1beta1, is not among plugin supported versions [v1alpha1]'],
+    [['v1beta1'], 'cpu', 'invalid name of device plugin socket: the ResourceName "cpu" is invalid'],
+    [['v1', 'v1beta1'], resource, undefined],
+  ])('by a socket in the directory of plugins: %j of %s', async (versions, name, refusal) => {
+    const { handler } = new TestDevices().registration;
+    expect(handler.refusal({ name, endpoint: '/dp.sock', versions })).toBe(refusal);
+  });
+
+  it('a plugin of the directory of plugins is used until its socket goes, and not counted', async () => {
+    const node = await TestDevices.start();
+    const plugin = new TestPlugin(node.sockets, 'dp.sock');
+    const { handler } = node.registration;
+    const claim = { name: resource, endpoint: plugin.path, versions: ['v1beta1'] };
+    await handler.register(claim, signal);
+    await node.settled();
+    expect(node.offered()).toBe('2/2');
+    expect(node.metrics.registrations.value({ resource_name: resource })).toBe(0);
+    await handler.deregister(claim);
+    await node.settled();
+    expect(node.offered()).toBe('2/0');
+  });
+
+  it('what the request says of options does not count', async () => {
+    const node = await TestDevices.start();
+    const plugin = new TestPlugin(node.sockets, 'dp.sock');
+    await node.sockets.register('dp.sock', resource, 'v1beta1', { preStartRequired: true });
+    await node.settled();
+    const pod = devicePod('p');
+    await node.admit(pod);
+    await node.manager.additions(pod, pod.spec.containers[0]!, signal);
+    expect(plugin.calls).toEqual(['ListAndWatch', 'Allocate Dev-1']);
   });
 });
 
@@ -98,6 +138,38 @@ describe('what the node offers', () => {
     await node.clock.advance(deviceLimits.graceMs);
     expect(node.manager.capacity()).toEqual({ capacity: {}, allocatable: {}, removed: [resource] });
     expect(await node.admit(devicePod('p'))).toBeUndefined();
+    expect(plugin.calls).toEqual(['ListAndWatch']);
+  });
+
+  it.each<[string, number, string]>([
+    ['within five minutes', 0, none],
+    [
+      'after them, while somebody holds one',
+      deviceLimits.graceMs,
+      `cannot allocate unregistered device ${resource}`,
+    ],
+  ])('a new pod is refused when the plugin has gone: %s', async (_, waitMs, refusal) => {
+    const { node, plugin } = await withPlugin();
+    const holder = devicePod('holder');
+    await node.admit(holder);
+    plugin.kill();
+    await node.settled();
+    await node.clock.advance(waitMs);
+    node.manager.capacity();
+    expect(await node.admit(devicePod('p'))).toBe(refusal);
+    expect(node.held('holder')).toEqual({ app: ['Dev-1'] });
+    const again = node.manager.additions(holder, holder.spec.containers[0]!, signal).then(
+      ({ mounts }) => mounts.length,
+      (error: Error) => error.message,
+    );
+    expect(await again).toBe(
+      waitMs === 0 ? 1 : `endpoint not found in cache for a registered resource: ${resource}`,
+    );
+  });
+
+  it('a limit of zero is refused where no device is healthy', async () => {
+    const { node } = await withPlugin({ devices: [{ id: 'a', health: 'Unhealthy' }] });
+    expect(await node.admit(devicePod('p', [container('app', 0)]))).toBe(none);
   });
 
   it('a plugin that comes back on its path takes over at once', async () => {
@@ -334,8 +406,15 @@ describe('health in the status of pods', () => {
     expect(node.manager.health('p1', 'app')).toEqual([
       { name: resource, resources: [{ resourceID: 'x', health: 'Unhealthy' }] },
     ]);
+    plugin.report([{ id: 'x' }]);
+    await node.settled();
+    expect(node.synced).toEqual(['p1', 'p1']);
+    expect(node.manager.health('p1', 'app')?.[0]?.resources?.[0]?.health).toBe('Healthy');
+    plugin.report([{ id: 'x', health: 'Unhealthy' }]);
+    await node.settled();
     plugin.kill();
     await node.settled();
+    expect(node.offered()).toBe('1/0');
     expect(node.manager.health('p1', 'app')?.[0]?.resources?.[0]?.health).toBe('Unhealthy');
     expect(node.manager.health('p2', 'app')?.[0]?.resources?.[0]?.health).toBe('Healthy');
   });
@@ -421,6 +500,27 @@ describe('after a restart of the agent', () => {
     plugin.report([{ id: 'Dev-1' }, { id: 'Dev-2' }, { id: 'Dev-3' }]);
     await node.clock.advance(2_000);
     expect(await admitted).toMatch(/^no healthy devices present/);
+  });
+
+  it.each([
+    ['is refused where nobody is to wait', 0],
+    ['waits for it, and keeps its devices', 60_000],
+  ])('a pod with a finished init container that had a device %s', async (_, waitMs) => {
+    const { node, plugin } = await withPlugin();
+    const pod = devicePod('p', [container('app', 1)], [container('init', 1)]);
+    await node.admit(pod);
+    const given = node.held('p');
+    await node.manager.stop();
+    const { host, clock, sockets } = node;
+    const running = [{ podUid: 'p', name: 'app' }];
+    const next = await TestDevices.start({ host, clock, sockets, waitMs, areSourcesReady: false, running });
+    const admitted = next.admit(pod);
+    await next.clock.advance(1000);
+    await plugin.register();
+    await next.settled();
+    expect(await admitted).toBe(waitMs === 0 ? none : undefined);
+    expect(next.held('p')).toEqual(given);
+    expect(plugin.calls.filter((call) => call.startsWith('Allocate'))).toHaveLength(2);
   });
 
   it('the file still lists a pod that has ended, until something is given out', async () => {

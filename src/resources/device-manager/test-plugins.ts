@@ -47,9 +47,14 @@ export class TestPluginSockets {
     new TestPluginConnection(() => this.plugins.get(socketPath));
 
   /** Rejects as the agent would answer, or if nobody listens. */
-  async register(endpoint: string, resourceName: string, version = 'v1beta1'): Promise<void> {
+  async register(
+    endpoint: string,
+    resourceName: string,
+    version = 'v1beta1',
+    options?: { readonly preStartRequired: boolean },
+  ): Promise<void> {
     if (this.#register === undefined) throw new GrpcError('Unavailable', 'no such socket');
-    const request = RegisterRequest.create({ version, endpoint, resourceName });
+    const request = RegisterRequest.create({ version, endpoint, resourceName, ...(options && { options }) });
     await this.#register(request, new AbortController().signal);
   }
 }
