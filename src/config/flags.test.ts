@@ -114,7 +114,8 @@ describe('values of the other flags', () => {
     [['--node-labels=a=b,c', '--node-labels=d=e=f'], { nodeLabels: { a: 'b', c: '', d: 'e=f' } }],
     [
       ['--root-dir', '/r', '--cert-dir=/c', '--kubeconfig=/k'],
-      { rootDir: '/r', certDir: '/c', kubeconfig: '/k' },
+      // The directory of device plugins does not follow the root directory: plugins know only the one.
+      { rootDir: '/r', certDir: '/c', kubeconfig: '/k', devicePluginDir: '/var/lib/kubelet/device-plugins' },
     ],
     [['--housekeeping-interval=1s'], { housekeepingIntervalMs: 1000 }],
     [

@@ -103,6 +103,40 @@ describe('resources', () => {
   });
 });
 
+describe('devices', () => {
+  const gpus = (count: string): Node => ({ ...untainted, status: { allocatable: { 'x.io/gpu': count } } });
+  const mapped = (containerName: string): Partial<PodManifest> => ({
+    status: {
+      extendedResourceClaimStatus: {
+        resourceClaimName: 'c',
+        requestMappings: [{ containerName, resourceName: 'x.io/gpu', requestName: 'r' }],
+      },
+    },
+  });
+  const asking = pod({ 'x.io/gpu': '2' });
+  it.each<[string, Pod, Node, number | undefined, string]>([
+    ['whose plugin has gone', asking, gpus('0'), undefined, shortOf('x.io/gpu', 2, 0, 0)],
+    ['that the pod holds, and whose plugin has gone', asking, gpus('0'), 2, 'admitted'],
+    ['that the pod holds some of', asking, gpus('0'), 1, shortOf('x.io/gpu', 2, 0, 1)],
+    ['that a claim gives', pod({ 'x.io/gpu': '2' }, {}, mapped('a')), gpus('0'), undefined, 'admitted'],
+    [
+      'that a claim gives another container',
+      pod({ 'x.io/gpu': '2' }, {}, mapped('b')),
+      gpus('0'),
+      undefined,
+      shortOf('x.io/gpu', 2, 0, 0),
+    ],
+  ])('%s', (_, given, of, inUse, expected) => {
+    const held = inUse === undefined ? undefined : new Map([['x.io/gpu', inUse]]);
+    const rule = enoughResources(
+      () => of,
+      () => held,
+    );
+    const answer = admit([rule], { pod: given, others: [], operation: 'add' });
+    expect(answer.admit ? 'admitted' : `${answer.reason}: ${answer.message}`).toBe(expected);
+  });
+});
+
 const mismatch =
   "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
 const required = (operator: string, values: string[]): Partial<PodSpec> => ({

@@ -148,8 +148,14 @@ describe('generatePodStatus', () => {
 
   it('shows device health of regular containers', () => {
     const health = [{ name: 'example.com/gpu', resources: [{ resourceID: '0', health: 'Healthy' }] }];
-    const status = generate(makePod(), observe([]), { resourceHealth: () => health });
+    const pod = makePod({ initContainers: ['i', sidecar('s')] });
+    const status = generate(pod, observe([]), { resourceHealth: () => health });
     expect(status.containerStatuses?.[0]?.allocatedResourcesStatus).toEqual(health);
+    const others = status.initContainerStatuses ?? [];
+    expect(others.map((one) => [one.name, one.allocatedResourcesStatus])).toEqual([
+      ['i', undefined],
+      ['s', undefined],
+    ]);
   });
 
   it('does not change its inputs', () => {
