@@ -12,7 +12,7 @@ import { explainPod } from '../../src/timeline/index.js';
 import { Machine } from './machine.js';
 import { endNodes, second } from './node.js';
 import { apiPod } from './pods.js';
-import { Outside, startVolumeNode, type VolumeNodeOptions, volumePath } from './volume-node.js';
+import { Outside, rootDir, startVolumeNode, type VolumeNodeOptions, volumePath } from './volume-node.js';
 
 afterEach(endNodes);
 
@@ -93,6 +93,24 @@ describe('devices of a plugin', () => {
     await node.until('it is told', () => health()?.[0]?.resources?.[0]?.health === 'Unhealthy');
   });
 
+  it('stay as they are while the pod is resized, also without the plugin', async () => {
+    const { node, plugin } = await plugged();
+    const asking = (cpu: string, generation: number): Pod => {
+      const limits = { [resource]: '1' };
+      const pod = wanting('a', 1, { resources: { limits, requests: { ...limits, cpu } } });
+      return { ...pod, metadata: { ...pod.metadata, generation } };
+    };
+    node.put(asking('1', 1));
+    await node.untilReady('a');
+    plugin.kill();
+    await node.advance(second);
+    const before = [...plugin.calls];
+    node.put(asking('1500m', 2));
+    await node.until('it is resized', () => node.reasons('a').includes('ResizeCompleted'));
+    expect(node.status('a')?.phase).toBe('Running');
+    expect(plugin.calls).toEqual(before);
+  });
+
   it('are shown by describe', async () => {
     const { node } = await plugged();
     node.put(wanting('a'));
@@ -112,6 +130,73 @@ describe('devices of a plugin', () => {
     node.put(wanting('b'));
     await node.untilReady('b');
     expect(machine.usersOf('/tmp/Dev-1')).toEqual(['b/app']);
+  });
+});
+
+describe('devices near NUMA nodes', () => {
+  type NumaPolicy = 'restricted' | 'single-numa-node';
+  async function near(topologyManagerPolicy: NumaPolicy, devices: NonNullable<TestPluginOptions['devices']>) {
+    const files = new SimulatedMachine();
+    const outside = new Outside(files);
+    for (const node of [0, 1]) {
+      const directory = `/sys/devices/system/node/node${node}`;
+      await outside.makeDirectory(`${directory}/cpu${node}/topology`);
+      await outside.write(`${directory}/cpu${node}/topology/core_id`, `${node}\n`);
+      await outside.write(`${directory}/cpu${node}/topology/physical_package_id`, `${node}\n`);
+      await outside.write(`${directory}/meminfo`, `Node ${node} MemTotal: 1048576 kB\n`);
+    }
+    return plugged({ devices }, { files, kubelet: { config: { topologyManagerPolicy } } });
+  }
+  const each = [
+    { id: 'a', nodes: [0] },
+    { id: 'b', nodes: [1] },
+  ];
+  const anywhere = [{ id: 'a' }, { id: 'b' }];
+  it.each<[string, NumaPolicy, NonNullable<TestPluginOptions['devices']>, number, string]>([
+    ['one of two nodes', 'single-numa-node', each, 1, 'Running'],
+    ['two of two nodes', 'single-numa-node', each, 2, 'TopologyAffinityError'],
+    ['more than there are', 'restricted', each, 3, 'TopologyAffinityError'],
+    ['two that are near no node', 'single-numa-node', anywhere, 2, 'Running'],
+  ])('%s with policy %s', async (_, policy, devices, count, expected) => {
+    const { node } = await near(policy, devices);
+    node.put(wanting('p', count));
+    const outcome = (): string | undefined => node.status('p')?.reason ?? node.status('p')?.phase;
+    await node.until('it is judged', () => outcome() === expected);
+  });
+});
+
+describe('a plugin of the directory of plugins', () => {
+  const refused = 'RegisterPlugin error -- plugin validation failed with err: ';
+  it.each([
+    [resource, 'v1beta1', ''],
+    [
+      resource,
+      'v1alpha1',
+      `${refused}manager version, v1beta1, is not among plugin supported versions [v1alpha1]`,
+    ],
+    ['cpu', 'v1beta1', `${refused}invalid name of device plugin socket: the ResourceName "cpu" is invalid`],
+  ])('of %s with %s', async (name, version, problem) => {
+    const told: string[] = [];
+    const files = new SimulatedMachine();
+    const { node, sockets, machine } = await start({
+      files,
+      kubelet: {
+        openPluginSocket: () => ({
+          info: async () => ({ type: 'DevicePlugin', name, endpoint, supportedVersions: [version] }),
+          notify: async ({ error }) => void told.push(error),
+          close: () => {},
+        }),
+      },
+    });
+    const { path: endpoint } = new TestPlugin(sockets, 'dp.sock');
+    files.makeSpecialFile(`${rootDir}/plugins_registry/dp-reg.sock`, 'socket');
+    await node.until('it is told', () => told.length > 0);
+    expect(told).toEqual([problem]);
+    if (problem !== '') return;
+    await node.advance(second);
+    node.put(wanting('a'));
+    await node.untilReady('a');
+    expect(machine.usersOf('/tmp/Dev-1')).toEqual(['a/app']);
   });
 });
 
