@@ -73,6 +73,25 @@ describe('a pod with a claim', () => {
     await kubelet.node.untilReady('other', 20 * second);
   });
 
+  it('that lost its sandbox gets another one without a call of the driver', async () => {
+    const world = new DraMachine();
+    const driver = await world.driver('gpu');
+    const uid = await world.claim('c', ['gpu'], ['p']);
+    const kubelet = await world.start();
+    kubelet.node.set([podWithClaims('p', ['c'], { spec: { restartPolicy: 'Always' } })]);
+    await kubelet.node.untilReady('p');
+    const [old] = world.machine.ready('p');
+    world.machine.killSandbox(old!.id);
+    await kubelet.node.until('another sandbox is there', () => {
+      const [sandbox] = world.machine.ready('p');
+      return sandbox !== undefined && sandbox.id !== old!.id;
+    });
+    await kubelet.node.untilReady('p');
+    await kubelet.node.advance(5 * second);
+    expect(world.machine.usersOfDevice(`gpu/test=${uid}`)).toEqual(['p/app']);
+    expect(operations(driver)).toEqual(['prepare']);
+  });
+
   it('stays terminating while unprepare fails', async () => {
     const world = new DraMachine();
     const driver = await world.driver('gpu');

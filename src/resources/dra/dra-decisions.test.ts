@@ -1,4 +1,5 @@
 /** The decisions of dynamic resources, as tables. */
+import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../kube/index.js';
 import type { ResourceClaim } from '../../kube-client/index.js';
@@ -417,6 +418,8 @@ describe('the file of claims', () => {
     const { Checksum: _, ...rest } = JSON.parse(formatDraCheckpoint([]));
     const read = parseDraCheckpoint(JSON.stringify({ ...rest, Data: text }));
     expect(read).toMatchObject({ kind: 'damaged', problem: 'its checksum is wrong' });
+    const good = parseDraCheckpoint(JSON.stringify({ Data: text, Checksum: crc32(text) }));
+    expect(good).toEqual({ kind: 'read', claims: read.claims });
     expect(read.claims[0]?.drivers.get('d')?.devices).toEqual([
       { poolName: 'p', deviceName: '', shareId: undefined, requestNames: [], cdiDeviceIds: [] },
     ]);

@@ -97,6 +97,16 @@ describe('drivers', () => {
     expect([old.calls.length, next.calls.length]).toEqual([1, 0]);
   });
 
+  it('are called by the first of their versions that is known', async () => {
+    const driver = world.driver('d');
+    await world.register('d', { versions: ['v1beta1.DRAPlugin', 'v1.DRAPlugin'] });
+    await world.claim('c', ['d'], [a]);
+    await world.prepare(a);
+    expect(driver.calls.map(({ path }) => path)).toEqual([
+      '/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/NodePrepareResources',
+    ]);
+  });
+
   it('may not register an endpoint twice', async () => {
     await ready();
     await expect(world.register('d')).rejects.toThrow(
@@ -150,9 +160,23 @@ describe('preparing', () => {
   it('calls the driver once, and has the devices on disk', async () => {
     const driver = await ready();
     const uid = await world.claim('c', ['d'], [a]);
+    const writes = (): number =>
+      world.machine.calls.filter(
+        ({ operation, path }) => operation === 'rename' && path.includes(draStateFile),
+      ).length;
+    const before = writes();
+    let writesAtCall = 0;
+    driver.behave = () => {
+      writesAtCall = writes() - before;
+      return { kind: 'done' };
+    };
     await world.prepare(a);
+    // The pod's reference is on disk before the driver does anything.
+    expect([writesAtCall, writes() - before]).toEqual([1, 2]);
     expect(operations(driver)).toEqual(['prepare c']);
     expect(driver.calls[0]?.claims).toEqual([{ namespace: 'default', uid, name: 'c' }]);
+    await world.prepare(a);
+    expect(operations(driver)).toEqual(['prepare c']);
     expect(await world.cdi(a)).toEqual([`d/test=${uid}`]);
     expect(await savedPods()).toEqual(['uid-a']);
     expect(await world.stateFile()).toContain(`d/test=${uid}`);
@@ -187,6 +211,15 @@ describe('preparing', () => {
       'DRA driver none is not registered',
     ],
     ['names no driver', () => world.claim('c', [''], [a]), 'DRA driver name is empty'],
+    [
+      'is not allocated',
+      () =>
+        world.api.create(resources.resourceClaims, {
+          metadata: { name: 'c', namespace: 'default' },
+          status: { reservedFor: [{ resource: 'pods', name: 'a', uid: 'uid-a' }] },
+        }),
+      'ResourceClaim c: not allocated',
+    ],
   ])('changes nothing if a claim %s', async (_rule, make, problem) => {
     const driver = await ready();
     await make();
@@ -194,9 +227,31 @@ describe('preparing', () => {
     expect([driver.calls.length, await savedPods()]).toEqual([0, []]);
   });
 
+  it('changes nothing while a claim of a template is not made', async () => {
+    const driver = await ready();
+    const pod = claimPod('t', [], { resourceClaims: [{ name: 'g', resourceClaimTemplateName: 'x' }] });
+    await expect(world.prepare(pod)).rejects.toThrow(
+      'prepare dynamic resources: pod "default/t": ResourceClaim not created yet',
+    );
+    expect([driver.calls.length, await savedPods()]).toEqual([0, []]);
+  });
+
+  it('keeps the reference if the driver refuses the claim', async () => {
+    const driver = await ready();
+    const uid = await world.claim('c', ['d'], [a]);
+    driver.behave = once({
+      kind: 'answer',
+      response: { claims: { [uid]: { devices: [], error: 'broken' } } },
+    });
+    await expect(world.prepare(a)).rejects.toThrow(
+      'prepare dynamic resources: NodePrepareResources failed for ResourceClaim c: broken',
+    );
+    expect(await savedPods()).toEqual(['uid-a']);
+  });
+
   it.each<[string, DriverBehaviour, string]>([
     [
-      'refuses',
+      'leaves the claim out',
       { kind: 'answer', response: { claims: {} } },
       'NodePrepareResources skipped 1 ResourceClaims',
     ],
@@ -420,6 +475,17 @@ describe('after a restart', () => {
     expect(driver.prepared.size).toBe(0);
   });
 
+  it('the first file has no list, and later ones an empty one', async () => {
+    expect(JSON.parse(await world.stateFile()).Checksum).toBe(4010664294);
+    await ready();
+    await world.claim('c', ['d'], [a]);
+    await world.prepare(a);
+    await world.unprepare(a);
+    expect(JSON.parse(await world.stateFile()).Checksum).toBe(2361995144);
+    await restart();
+    expect(JSON.parse(await world.stateFile()).Checksum).toBe(2361995144);
+  });
+
   const damage = async (change: (text: string) => string): Promise<void> => {
     await world.stop();
     const text = await world.stateFile();
@@ -494,6 +560,17 @@ describe('health', () => {
     expect(world.synced).toEqual(['uid-a']);
     await world.clock.advance(31_000);
     expect(shown()).toEqual({ resourceID: 'v/c=x', health: 'Unknown' });
+  });
+
+  it('is not known when the driver stops, and no pod is synced for that', async () => {
+    const driver = await watched();
+    driver.report([device(1)]);
+    await settle();
+    expect(shown()).toEqual({ resourceID: 'v/c=x', health: 'Healthy' });
+    world.synced.length = 0;
+    driver.die();
+    await settle();
+    expect([shown(), world.synced]).toEqual([{ resourceID: 'v/c=x', health: 'Unknown' }, []]);
   });
 
   it('survives a restart until its time is over', async () => {
