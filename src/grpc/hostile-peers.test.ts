@@ -166,4 +166,18 @@ describe('a client of a served socket', () => {
     const [settings] = (await once(session, 'remoteSettings')) as [{ maxConcurrentStreams: number }];
     expect(settings.maxConcurrentStreams).toBe(grpcServerLimits.calls);
   });
+
+  it('that cannot be accepted is told of, more than once, until one can', async () => {
+    const server = await serve();
+    // Nothing else makes the machine refuse a connection on demand: the listening socket is told so itself.
+    const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): Partial<Server>[] };
+    const listening = handles.call(process).find((handle) => handle.address?.() === socketPath);
+    expect(server.failure()).toBeUndefined();
+    listening?.emit?.('error', new Error('accept ENOBUFS'));
+    listening?.emit?.('error', new Error('accept ENOMEM'));
+    expect(server.failure()?.message).toBe('accept ENOMEM');
+    const socket = connect(socketPath).on('error', () => {});
+    ends.push(() => socket.destroy());
+    await expect.poll(() => server.failure()).toBeUndefined();
+  });
 });

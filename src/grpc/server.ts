@@ -40,6 +40,8 @@ export interface ServeGrpcOptions {
 
 export interface GrpcServer {
   readonly endpoint: string;
+  /** Why clients cannot connect; undefined if the last one could, or none has tried. */
+  failure(): Error | undefined;
   /** Aborts the calls in flight, closes every connection and removes the socket. */
   close(): Promise<void>;
 }
@@ -89,11 +91,22 @@ export async function serveGrpc(
   if (boundPath !== socketPath) await removeStaleSocket(boundPath);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(boundPath, resolve);
+    server.listen(boundPath, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  let failure: Error | undefined;
+  server.on('error', (error) => {
+    failure = error;
+  });
+  server.on('connection', () => {
+    failure = undefined;
   });
   if (boundPath !== socketPath) await rename(boundPath, socketPath);
   return {
     endpoint: `unix://${socketPath}`,
+    failure: () => failure,
     async close() {
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       if (closeGraceMs !== undefined) await callsEnded(sessions.keys(), closeGraceMs);

@@ -47,11 +47,17 @@ export interface DevicePluginClient {
 /** The way to plugins: gRPC on the machine, or a simulation. */
 export type OpenDevicePlugin = (socketPath: string) => DevicePluginClient;
 
+export interface DeviceRegistrationServer {
+  /** Why plugins cannot reach it; undefined if they can. */
+  failure(): Error | undefined;
+  close(): Promise<void>;
+}
+
 /** Listens where plugins register themselves: on a socket, or in a simulation. A rejection is told to the plugin. */
 export type ServeDeviceRegistration = (
   socketPath: string,
   register: (request: RegisterRequest, signal: AbortSignal) => Promise<void>,
-) => Promise<{ close(): Promise<void> }>;
+) => Promise<DeviceRegistrationServer>;
 
 /** Where plugins put their sockets, and where the record of who holds which device lies. */
 export const defaultDevicePluginDirectory = '/var/lib/kubelet/device-plugins';

@@ -114,6 +114,35 @@ describe('registration', () => {
   });
 });
 
+describe('the health of the registration socket', () => {
+  const broken = (why: string): string =>
+    `device registration error: device plugin registration gRPC server failed and no device plugins can register: ${why}`;
+
+  it('fails while plugins cannot connect', async () => {
+    const node = await TestDevices.start();
+    expect(node.registration.health()).toBeUndefined();
+    node.sockets.failure = new Error('accept ENOMEM');
+    expect(node.registration.health()).toBe(broken('accept ENOMEM'));
+    node.sockets.failure = undefined;
+    expect(node.registration.health()).toBeUndefined();
+  });
+
+  it('fails while it cannot listen, and no longer', async () => {
+    const node = new TestDevices();
+    let isReadOnly = true;
+    node.host.inject({
+      at: ({ operation, path }) => isReadOnly && operation === 'mkdir' && path === testDirectory,
+      when: 'before',
+      effect: { kind: 'fail', code: 'EROFS' },
+    });
+    await expect(node.registration.start()).rejects.toThrow('EROFS');
+    expect(node.registration.health()).toContain(broken('EROFS'));
+    isReadOnly = false;
+    await node.registration.start();
+    expect(node.registration.health()).toBeUndefined();
+  });
+});
+
 describe('what the node offers', () => {
   it.each([
     ['two healthy, one not', [{ id: 'a' }, { id: 'b' }, { id: 'c', health: 'Unhealthy' }], '3/2'],

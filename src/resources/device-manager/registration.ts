@@ -2,7 +2,11 @@
 import { join, normalize } from 'node:path/posix';
 import { errorText } from '../../async/index.js';
 import type { Host } from '../../host/index.js';
-import { registrationSocketName, type ServeDeviceRegistration } from './contracts.js';
+import {
+  type DeviceRegistrationServer,
+  registrationSocketName,
+  type ServeDeviceRegistration,
+} from './contracts.js';
 import type { DevicePlugins } from './device-plugins.js';
 import type { RegisterRequest } from './gen/device-plugin.js';
 import { deviceLimits } from './limits.js';
@@ -27,7 +31,7 @@ interface WatchedPlugin {
 
 export class DeviceRegistration {
   readonly #options: DeviceRegistrationOptions;
-  #server: { close(): Promise<void> } | undefined;
+  #server: DeviceRegistrationServer | undefined;
   #failure: unknown;
   readonly #counted = new Set<string>();
 
@@ -77,8 +81,9 @@ export class DeviceRegistration {
 
   /** What is wrong with the socket of registrations; undefined if nothing is. */
   health(): string | undefined {
-    if (this.#failure === undefined) return undefined;
-    return `device registration error: device plugin registration gRPC server failed and no device plugins can register: ${errorText(this.#failure)}`;
+    const failure = this.#failure ?? this.#server?.failure();
+    if (failure === undefined) return undefined;
+    return `device registration error: device plugin registration gRPC server failed and no device plugins can register: ${errorText(failure)}`;
   }
 
   async stop(): Promise<void> {

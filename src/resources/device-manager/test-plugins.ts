@@ -32,11 +32,14 @@ export interface TestPluginOptions {
 /** The sockets of one machine: plugins listen on them, the agent's own among them. */
 export class TestPluginSockets {
   readonly plugins = new Map<string, TestPlugin>();
+  /** Why the agent's own socket takes no connection. */
+  failure: Error | undefined;
   #register: ((request: RegisterRequest, signal: AbortSignal) => Promise<void>) | undefined;
 
   readonly serve: ServeDeviceRegistration = async (_path, register) => {
     this.#register = register;
     return {
+      failure: () => this.failure,
       close: async () => {
         if (this.#register === register) this.#register = undefined;
       },
