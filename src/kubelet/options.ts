@@ -94,6 +94,9 @@ export interface KubeletDraOptions {
   readonly api?: DraApi;
 }
 
+/** Gives a file or directory a SELinux label; rejects with the reason why it cannot. */
+export type LabelFile = (path: string, label: string) => Promise<void>;
+
 /** What device plugins need beside the node itself. */
 export interface KubeletDevicePlugins {
   /** Where they register, and where the record of who holds which device lies. */
@@ -296,6 +299,11 @@ export interface KubeletOptions {
    * @default by gRPC on this machine; on any other no plugin can register
    */
   readonly openPluginSocket?: OpenPluginSocket;
+  /**
+   * How the directories of plugins get their SELinux label.
+   * @default by `chcon` on this machine
+   */
+  readonly labelFile?: LabelFile;
   /**
    * Device plugins.
    * @default none: no pod can have a device of a plugin

@@ -8,6 +8,7 @@ import { BadProgramWord, type CheckedWord, wordProblem } from './checked-word.js
 const operandMarks = {
   blkid: '--',
   btrfs: 'none',
+  chcon: '--',
   containerd: 'none',
   ctr: '--',
   // Passes everything after `--` as options to the file-system checker.

@@ -17,6 +17,7 @@ export const packages: Readonly<Record<string, PackageRow>> = {
     need: 'base',
     programs: [
       'cat',
+      'chcon',
       'chmod',
       'chroot',
       'cp',

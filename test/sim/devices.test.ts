@@ -10,7 +10,7 @@ import {
 } from '../../src/resources/device-manager/test-plugins.js';
 import { explainPod } from '../../src/timeline/index.js';
 import { Machine } from './machine.js';
-import { endNodes, second } from './node.js';
+import { endNodes, hostFacts, second } from './node.js';
 import { apiPod } from './pods.js';
 import { Outside, rootDir, startVolumeNode, type VolumeNodeOptions, volumePath } from './volume-node.js';
 
@@ -130,6 +130,24 @@ describe('devices of a plugin', () => {
     node.put(wanting('b'));
     await node.untilReady('b');
     expect(machine.usersOf('/tmp/Dev-1')).toEqual(['b/app']);
+  });
+});
+
+it('the directories of plugins get the label of containers where the machine has SELinux', async () => {
+  const labels: Record<string, string> = {};
+  await start({
+    kubelet: {
+      host: { ...hostFacts, isSelinuxEnabled: true },
+      labelFile: async (path, label) => {
+        labels[path] = label;
+      },
+    },
+  });
+  const label = 'system_u:object_r:container_file_t:s0';
+  expect(labels).toEqual({
+    [`${rootDir}/plugins`]: label,
+    [`${rootDir}/plugins_registry`]: label,
+    [testDirectory]: label,
   });
 });
 

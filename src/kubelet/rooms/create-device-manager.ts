@@ -13,6 +13,7 @@ import {
 import type { ContainerPlacement } from '../../runtime-manager/index.js';
 import type { DevicesInUse } from '../admission/node-fit.js';
 import type { KubeletSettings } from '../settings.js';
+import { labelPluginDirectories } from '../start-up/plugin-labels.js';
 
 /** How long a pod waits for a device plugin that has not registered yet. */
 export const defaultDevicePluginWaitMs = 120_000;
@@ -52,7 +53,8 @@ type DeviceManagerSettings = Pick<
   | 'standaloneNode'
   | 'devicePlugins'
   | 'podDirectories'
->;
+> &
+  Parameters<typeof labelPluginDirectories>[0];
 
 /** Undefined where device plugins are not wanted. */
 export async function createDeviceManager(
@@ -111,6 +113,7 @@ export async function createDeviceManager(
     async start() {
       if (!isStarted) await manager.start(await runningContainers(cri));
       isStarted = true;
+      await labelPluginDirectories(settings, [directory]);
       await registration.start();
       capacity();
     },

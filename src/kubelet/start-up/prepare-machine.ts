@@ -1,19 +1,22 @@
 /** What a kubelet does to its machine before anything runs: directories, warnings, the range of pod addresses. */
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path/posix';
 import { errorText } from '../../async/index.js';
 import { parseResolvConf, resolvConfLimitProblem } from '../../runtime-manager/config/index.js';
 import type { KubeletSettings } from '../settings.js';
 import { makeRootDirectories } from '../sync/pod-directories.js';
+import { labelPluginDirectories } from './plugin-labels.js';
 
 type DirectorySettings = Pick<
   KubeletSettings,
   'machine' | 'podDirectories' | 'rootDir' | 'podLogsDir' | 'containerLogsDir'
->;
+> &
+  Parameters<typeof labelPluginDirectories>[0];
 type ResolvConfSettings = Pick<KubeletSettings, 'config' | 'nodeName' | 'timeline' | 'podDirectories'>;
 
 /** Throws when the kubelet cannot run here. `withoutRuntime` starts what is needed before the runtime is. */
 export async function prepareMachine(
-  settings: DirectorySettings & ResolvConfSettings & Pick<KubeletSettings, 'metrics' | 'host' | 'cri'>,
+  settings: DirectorySettings & ResolvConfSettings & Pick<KubeletSettings, 'metrics' | 'cri'>,
   withoutRuntime: () => Promise<void>,
 ): Promise<void> {
   const { nodeName, timeline, metrics, host, config, cri } = settings;
@@ -41,16 +44,12 @@ export async function prepareMachine(
   }
 }
 
-async function makeDirectories({
-  machine,
-  podDirectories,
-  rootDir,
-  podLogsDir,
-  containerLogsDir,
-}: DirectorySettings): Promise<void> {
+async function makeDirectories(settings: DirectorySettings): Promise<void> {
+  const { machine, podDirectories, rootDir, podLogsDir, containerLogsDir } = settings;
   if (!podDirectories) return;
   const { files } = machine;
   await makeRootDirectories(files, rootDir);
+  await labelPluginDirectories(settings, [join(rootDir, 'plugins'), join(rootDir, 'plugins_registry')]);
   if (podLogsDir !== '') await files.mkdir(podLogsDir, { recursive: true, mode: 0o750 });
   if (containerLogsDir !== undefined) await files.mkdir(containerLogsDir, { recursive: true, mode: 0o755 });
 }
