@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { configFields, flagSpecs } from '../config/index.js';
+import { configFields, flagSpecs, inertGates } from '../config/index.js';
 import { actedOnFields, actedOnGates, clusterFlags, inertFlags, partlyActedOnGates } from './acted-on.js';
 
 const src = join(import.meta.dirname, '..');
@@ -27,6 +27,11 @@ it('names exactly the gates that are read', () => {
 
 it('names only gates that are read as those with a part of their effect', () => {
   expect([...partlyActedOnGates.keys()].filter((gate) => !actedOnGates.has(gate))).toEqual([]);
+});
+
+it('a gate of dynamic resources that nobody reads is told to have no effect', () => {
+  const requested = { DRANodeAllocatableResources: true, DRAOptionalNodeOperations: true };
+  expect(inertGates(requested, actedOnGates)).toEqual(['featureGates.DRANodeAllocatableResources']);
 });
 
 it('names only settings that exist', () => {

@@ -133,6 +133,15 @@ describe('devices of a plugin', () => {
   });
 });
 
+it('the health of the kubelet tells when plugins cannot connect', async () => {
+  const { node, sockets } = await start();
+  const health = (): string | undefined =>
+    node.kubelet.healthChecks.find(({ name }) => name === 'device-plugin')?.check();
+  expect(health()).toBeUndefined();
+  sockets.failure = new Error('accept ENOMEM');
+  expect(health()).toMatch(/^device registration error: .* no device plugins can register: accept ENOMEM$/);
+});
+
 it('the directories of plugins get the label of containers where the machine has SELinux', async () => {
   const labels: Record<string, string> = {};
   await start({

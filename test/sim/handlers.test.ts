@@ -128,6 +128,21 @@ describe('admission', () => {
   });
 });
 
+it('a change of labels alone is no change of the status', async () => {
+  const node = await startNode();
+  node.put(apiPod('a'));
+  await node.untilReady('a');
+  await node.advance(5 * second);
+  const changes: string[] = [];
+  const end = node.kubelet.onStatus(({ uid }) => changes.push(uid));
+  const pod = apiPod('a');
+  node.put({ ...pod, metadata: { ...pod.metadata, labels: { new: 'yes' } } });
+  await node.advance(10 * second);
+  expect(node.pod('a')?.metadata.labels).toEqual({ new: 'yes' });
+  expect(changes).toEqual([]);
+  end();
+});
+
 describe('a kubelet that starts', () => {
   it('only cleans up after a pod that is over and of which nothing runs', async () => {
     const node = await startNode();

@@ -284,6 +284,7 @@ describe('preparing', () => {
     await world.claim('c', ['d'], [a]);
     driver.behave = once({ kind: 'hang' });
     await expect(world.prepare(a)).rejects.toThrow('DeadlineExceeded');
+    expect(world.clock.monotonic()).toBe(45_000);
     await world.prepare(a);
     const text = world.registry.text();
     const labels = (code: string): string =>
