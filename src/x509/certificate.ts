@@ -103,14 +103,37 @@ export function makeCertificateRequest({ subject, keyPem, names }: CertificateRe
   return pem('CERTIFICATE REQUEST', signed(body, key));
 }
 
+/** A PKCS#10 request without a subject: it only proves that its maker has the key. */
+export function makeStubRequest(key: KeyObject): Der {
+  return signed(sequence(smallInteger(0), sequence(), publicKeyOf(key), explicit(0, Buffer.alloc(0))), key);
+}
+
 function signed(body: Der, key: KeyObject): Der {
-  return sequence(body, signatureAlgorithm(key), bitString(sign('sha256', body, key)));
+  return sequence(body, signatureAlgorithm(key), bitString(sign(digestOf(key), body, key)));
 }
 
 function signatureAlgorithm(key: KeyObject): Der {
-  return key.asymmetricKeyType === 'rsa'
-    ? sequence(oid('1.2.840.113549.1.1.11'), nullValue())
-    : sequence(oid('1.2.840.10045.4.3.2'));
+  if (key.asymmetricKeyType === 'rsa') return sequence(oid('1.2.840.113549.1.1.11'), nullValue());
+  if (key.asymmetricKeyType === 'ed25519') return sequence(oid('1.3.101.112'));
+  const ecdsa = {
+    sha256: '1.2.840.10045.4.3.2',
+    sha384: '1.2.840.10045.4.3.3',
+    sha512: '1.2.840.10045.4.3.4',
+  };
+  return sequence(oid(ecdsa[digestOf(key) ?? 'sha256']));
+}
+
+/** As long as the curve; Ed25519 has a digest of its own. */
+function digestOf(key: KeyObject): 'sha256' | 'sha384' | 'sha512' | undefined {
+  if (key.asymmetricKeyType === 'ed25519') return undefined;
+  switch (key.asymmetricKeyDetails?.namedCurve) {
+    case 'secp384r1':
+      return 'sha384';
+    case 'secp521r1':
+      return 'sha512';
+    default:
+      return 'sha256';
+  }
 }
 
 function publicKeyOf(key: KeyObject): Der {

@@ -1,5 +1,4 @@
 /** Signs certificate requests of a simulated cluster, for this room's tests. */
-import { createPrivateKey, sign } from 'node:crypto';
 import { type Clock, isCancelled, sleep } from '../../async/index.js';
 import {
   type CertificateSigningRequest,
@@ -8,66 +7,13 @@ import {
   resources,
   type SimulatedKubeApi,
 } from '../../kube-client/index.js';
-import {
-  bitString,
-  type Der,
-  explicit,
-  integer,
-  oid,
-  pem,
-  sequence,
-  setOf,
-  smallInteger,
-  time,
-  utf8String,
-} from '../../x509/der.js';
-
-const authorityKey = generateKeyPem();
-const algorithm = sequence(oid('1.2.840.10045.4.3.2'));
+import { signRequestDer } from '../../x509/test-signing.js';
 
 /** A certificate for the request. */
 export function signRequest(requestBase64: string, notBeforeMs: number, lifeMs: number): string {
   const text = Buffer.from(requestBase64, 'base64').toString('latin1');
   const der = Buffer.from(text.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64');
-  const [info = der] = members(der);
-  const [, subject = der, publicKey = der, attributes = der] = members(info);
-  const [attribute] = members(attributes);
-  const [, values] = attribute === undefined ? [] : members(attribute);
-  const extensions = values === undefined ? [] : [explicit(3, members(values)[0] ?? values)];
-  const issuer = sequence(setOf(sequence(oid('2.5.4.3'), utf8String('test-ca'))));
-  const body = sequence(
-    explicit(0, smallInteger(2)),
-    integer(Buffer.from([7])),
-    algorithm,
-    issuer,
-    sequence(time(notBeforeMs), time(notBeforeMs + lifeMs)),
-    subject,
-    publicKey,
-    ...extensions,
-  );
-  const signature = sign('sha256', body, createPrivateKey(authorityKey));
-  return pem('CERTIFICATE', sequence(body, algorithm, bitString(signature)));
-}
-
-/** The values inside a value. */
-function members(value: Der): Der[] {
-  const found: Der[] = [];
-  for (let at = headLength(value, 0); at < value.length; ) {
-    const end = at + headLength(value, at) + contentLength(value, at);
-    found.push(value.subarray(at, end));
-    at = end;
-  }
-  return found;
-}
-
-function headLength(der: Der, at: number): number {
-  const first = der.readUInt8(at + 1);
-  return first < 0x80 ? 2 : 2 + (first - 0x80);
-}
-
-function contentLength(der: Der, at: number): number {
-  const first = der.readUInt8(at + 1);
-  return first < 0x80 ? first : der.readUIntBE(at + 2, first - 0x80);
+  return signRequestDer(der, notBeforeMs, lifeMs);
 }
 
 export async function signingRequests(api: SimulatedKubeApi): Promise<CertificateSigningRequest[]> {
