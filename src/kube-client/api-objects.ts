@@ -99,6 +99,31 @@ export interface ClusterTrustBundle extends KubeObject {
   spec: { signerName?: string; trustBundle: string };
 }
 
+export interface PodCertificateRequest extends KubeObject {
+  spec: {
+    signerName: string;
+    podName: string;
+    podUID: string;
+    serviceAccountName: string;
+    serviceAccountUID: string;
+    nodeName: string;
+    nodeUID: string;
+    maxExpirationSeconds?: number;
+    /** DER in base64. */
+    stubPKCS10Request: string;
+    unverifiedUserAnnotations?: Record<string, string>;
+  };
+  status?: {
+    /** At most one of Issued, Denied and Failed. */
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    /** PEM. */
+    certificateChain?: string;
+    notBefore?: Timestamp;
+    beginRefreshAt?: Timestamp;
+    notAfter?: Timestamp;
+  };
+}
+
 export interface CsiNode extends KubeObject {
   spec: {
     drivers: {

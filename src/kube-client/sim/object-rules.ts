@@ -17,6 +17,7 @@ const kindsWithStatus: ReadonlySet<string> = new Set([
   'PersistentVolume',
   'PersistentVolumeClaim',
   'CertificateSigningRequest',
+  'PodCertificateRequest',
   'VolumeAttachment',
 ]);
 

@@ -29,6 +29,7 @@ const byKind: ReadonlyMap<string, readonly string[]> = new Map([
   ['Secret', ['type']],
   ['Namespace', ['status.phase']],
   ['CertificateSigningRequest', ['spec.signerName']],
+  ['PodCertificateRequest', ['spec.nodeName', 'spec.podName', 'spec.signerName']],
   ['ResourceSlice', ['spec.nodeName', 'spec.driver']],
   [
     'Event',
