@@ -21,6 +21,7 @@ import { traceLimits } from '../src/tracing/limits.js';
 import { csiLimits } from '../src/volumes/csi/limits.js';
 import { flexLimits } from '../src/volumes/plugins/flex/limits.js';
 import { remoteDiskLimits } from '../src/volumes/plugins/remote-disks/limits.js';
+import { podCertificateLimits } from '../src/volumes/pod-certificates/limits.js';
 
 const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/server/limits.ts defaultLimits': { ...defaultLimits },
@@ -38,6 +39,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/plugins/limits.ts pluginLimits': pluginLimits,
   'src/pods/pods-api/limits.ts podsApiLimits': podsApiLimits,
   'src/volumes/csi/limits.ts csiLimits': csiLimits,
+  'src/volumes/pod-certificates/limits.ts podCertificateLimits': podCertificateLimits,
   'src/volumes/plugins/remote-disks/limits.ts remoteDiskLimits': remoteDiskLimits,
   'src/volumes/plugins/flex/limits.ts flexLimits': flexLimits,
   'src/resources/device-manager/limits.ts deviceLimits': deviceLimits,

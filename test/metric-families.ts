@@ -171,6 +171,7 @@ export const ofMembers = rows(`
   kubelet_pod_start_sli_duration_seconds histogram:podStart ALPHA
   kubelet_pod_start_total_duration_seconds histogram:podStart ALPHA
   kubelet_pod_status_sync_duration_seconds histogram:statusSync ALPHA
+  kubelet_podcertificate_states gauge ALPHA signer_name state
   reconstruct_volume_operations_errors_total counter ALPHA
   reconstruct_volume_operations_total counter ALPHA
   storage_operation_duration_seconds histogram:storage BETA migrated operation_name status volume_plugin
@@ -298,7 +299,6 @@ export const ofOtherPages = rows(`
 export const notServed: Readonly<Record<string, string>> = {
   kubelet_started_host_process_containers_total: 'host process containers are of Windows',
   kubelet_started_host_process_containers_errors_total: 'host process containers are of Windows',
-  kubelet_podcertificate_states: 'there are no volumes of pod certificates here',
   kubelet_volume_stats_health_status_abnormal: 'removed in 1.37',
   scrape_error: 'hidden since 1.30: served on /metrics/resource with showHiddenMetricsForVersion only',
   informer_processing_latency_seconds: 'the reference kubelet declares it and counts nothing',

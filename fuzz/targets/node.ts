@@ -71,7 +71,7 @@ import {
   iscsiGlobalName,
   reviveIscsiDisk,
 } from '../../src/volumes/plugins/remote-disks/iscsi-disk.js';
-import { normalizeCertificates } from '../../src/volumes/trust-bundles/pem.js';
+import { certificateChain, normalizeCertificates } from '../../src/volumes/trust-bundles/pem.js';
 import { generateKeyPem, makeCertificate } from '../../src/x509/certificate.js';
 import { holds, never, only, type Target, texts } from '../target.js';
 
@@ -432,6 +432,8 @@ const pem: Target = {
     splitPem(text);
     const normal = normalizeCertificates([text], 'seed');
     holds(normalizeCertificates([normal], 'seed') === normal, 'normal certificates stay as they are');
+    const chain = certificateChain(text);
+    holds(certificateChain(chain) === chain, 'a clean chain stays as it is');
     chainOf(text);
     readCaBundle(text);
   },

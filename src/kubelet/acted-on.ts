@@ -181,6 +181,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'NodeDeclaredFeatures',
   'NodeLogQuery',
   'PodAndContainerStatsFromCRI',
+  'PodCertificateRequest',
   'PodLevelResourceManagers',
   'PodLogsQuerySplitStreams',
   'PodsAPI',

@@ -25,6 +25,7 @@ import type {
   DriverNotice,
   DriverPolicies,
   HealthNotice,
+  PodCertificates,
   ServiceAccountTokens,
   TrustBundles,
   VolumeAttachments,
@@ -222,6 +223,11 @@ export interface KubeletOptions {
    * @default none
    */
   readonly trustBundles?: TrustBundles;
+  /**
+   * Where certificates of pods come from; used while the gate PodCertificateRequest is on.
+   * @default none: volumes that want one are refused
+   */
+  readonly podCertificates?: PodCertificates;
   /**
    * Where runtime classes come from.
    * @default none: every pod gets the runtime's default handler

@@ -167,6 +167,8 @@ export interface PodEntries {
     sinceMs: number;
     nextTryMs?: number;
   };
+  /** A certificate of a pod was requested or issued, or its request could not be made or was deleted. */
+  'volume.certificate': { volume: string; signer: string };
   /** The volumes of the pod are refreshed. */
   'volume.refresh': NoData;
   /** Mounts below the root directory are shared, or could not be. */

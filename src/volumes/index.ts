@@ -18,5 +18,6 @@ export {
   type VolumePluginsOptions,
   volumePlugins,
 } from './plugins/index.js';
+export * from './pod-certificates/index.js';
 export * from './tokens/index.js';
 export * from './trust-bundles/index.js';

@@ -21,6 +21,8 @@ import {
   ApiHealthNotice,
   apiCsiObjects,
 } from '../../volumes/csi/api/index.js';
+import { PodCertificateManager } from '../../volumes/pod-certificates/manager.js';
+import { registerPodCertificateStates } from '../../volumes/pod-certificates/metrics.js';
 import { apiTokenRequests } from '../../volumes/tokens/api-token-requests.js';
 import { CachedServiceAccountTokens } from '../../volumes/tokens/index.js';
 import { CachedTrustBundles } from '../../volumes/trust-bundles/index.js';
@@ -34,6 +36,7 @@ import { createMembership } from './create-membership.js';
 import { createNode } from './create-node.js';
 import { CurrentNode } from './current-node.js';
 import { declaredFeatures } from './declared-features.js';
+import type { MembershipDeps } from './membership.js';
 import { nodeAttachments } from './node-attachments.js';
 import type { ClusterNode, NodeFlags, NodeOptions } from './node-options.js';
 import { annotatedTtlSeconds } from './object-ttl.js';
@@ -93,6 +96,17 @@ export async function createClusterKubelet(
     source: bundles,
     maxPods: given.config?.maxPods ?? 110,
   });
+  // The cycle: the kubelet's volumes ask for certificates, which are kept as long as the kubelet has their pods.
+  const joined = new Link<Pick<MembershipDeps, 'pods' | 'volumes'>>('the membership');
+  const podCertificates = new PodCertificateManager({
+    ...shared,
+    api: apiOfPods,
+    nodeName,
+    nodeUid: () => node.followed()?.metadata.uid,
+    isPodKnown: (uid) => joined.ifConnected?.pods.byUid(uid) !== undefined,
+    onSettled: () => joined.ifConnected?.volumes.driverReady?.('kubernetes.io/projected'),
+  });
+  registerPodCertificateStates(registry, () => podCertificates.states());
   const mirrors = new ApiMirrorPods({
     ...shared,
     // The cluster's own object: a mirror is owned by it.
@@ -112,6 +126,7 @@ export async function createClusterKubelet(
     claims: new ApiClaims({ api: apiOfPods }),
     tokens: new CachedServiceAccountTokens({ clock, requestToken: apiTokenRequests(apiOfPods), random }),
     trustBundles,
+    podCertificates,
     runtimeClasses,
     services,
     mirrors,
@@ -126,6 +141,7 @@ export async function createClusterKubelet(
     dra: { api: apiDynamicResources(apiOfPods, nodeName), ...given.dra },
     node: () => node.known() ?? nodeLink.ifConnected?.atFirst,
     join: async (deps) => {
+      joined.connect(deps);
       policies.onChange(() => deps.volumes.attachmentsChanged?.());
       const built = await createNode(deps.settings, {
         declaredFeatures: declaredFeatures(deps.settings),
@@ -151,6 +167,7 @@ export async function createClusterKubelet(
         mirrors,
         services,
         trustBundles: bundles,
+        podCertificates,
         runtimeClasses,
         storage: csiNode === undefined ? [policies] : [policies, csiNode],
       });

@@ -22,6 +22,7 @@ export interface MembershipOptions {
   readonly mirrors: Pick<ApiMirrorPods, 'registerSoon'>;
   readonly services: Follower;
   readonly trustBundles: Follower;
+  readonly podCertificates: Follower;
   readonly runtimeClasses: Follower;
   readonly storage: readonly Follower[];
 }
@@ -36,6 +37,7 @@ export function createMembership(
     mirrors,
     services,
     trustBundles,
+    podCertificates,
     runtimeClasses,
     storage,
   }: MembershipOptions,
@@ -75,6 +77,7 @@ export function createMembership(
     startPods: (tasks) => {
       tasks.start('the statuses of pods', (signal) => sync.run(signal));
       tasks.start('the trust bundles of the cluster', (signal) => trustBundles.run(signal));
+      tasks.start('the certificates of pods', (signal) => podCertificates.run(signal));
       tasks.start('the runtime classes of the cluster', (signal) => runtimeClasses.run(signal));
     },
     reportNode: (signal) => node.sync(signal),

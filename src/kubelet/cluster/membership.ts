@@ -23,7 +23,10 @@ export interface MembershipDeps {
   /** The pressure that the node is under. */
   pressure(): readonly PressureCondition[];
   /** Whose volumes the cluster attaches and must not detach too early. */
-  readonly volumes: Pick<PodVolumes, 'volumesInUse' | 'volumesReported' | 'attachmentsChanged'>;
+  readonly volumes: Pick<
+    PodVolumes,
+    'volumesInUse' | 'volumesReported' | 'attachmentsChanged' | 'driverReady'
+  >;
   /** What device plugins offer, and whether devices of earlier runs are known. Absent where there are no such plugins. */
   readonly devices?:
     | { readonly capacity: () => DeviceResources; readonly isKnown: () => boolean }

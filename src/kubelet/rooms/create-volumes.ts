@@ -35,6 +35,7 @@ type VolumeSettings = Pick<
   | 'claims'
   | 'tokens'
   | 'trustBundles'
+  | 'podCertificates'
   | 'node'
   | 'config'
   | 'csi'
@@ -60,6 +61,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
     gates,
     tokens,
     trustBundles,
+    podCertificates,
     claims,
   } = settings;
   if (settings.volumes !== undefined) return settings.volumes;
@@ -88,6 +90,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
       ...(trustBundles !== undefined && gates.enabled('ClusterTrustBundleProjection')
         ? { trustBundles }
         : {}),
+      podCertificates: gates.enabled('PodCertificateRequest') ? podCertificates : undefined,
       // Programs of this machine can do nothing for another.
       ...(settings.isOwnMachine
         ? {

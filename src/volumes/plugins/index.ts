@@ -3,6 +3,7 @@ import type { Clock } from '../../async/index.js';
 import type { Host } from '../../host/index.js';
 import type { ObjectStore, Pod, ResourceList } from '../../kube/index.js';
 import type { ServiceAccountTokens, TrustBundles, VolumePlugin } from '../contracts.js';
+import type { PodCertificates } from '../pod-certificates/index.js';
 import type { RunTool } from './disk-tools.js';
 import { emptyDirVolumes, type MemorySizes } from './empty-dir.js';
 import { EmptyDirectories } from './empty-directories.js';
@@ -34,6 +35,8 @@ export interface VolumePluginsOptions {
   readonly tokens?: ServiceAccountTokens;
   /** Omitted without an API server, or while the gate ClusterTrustBundleProjection is off. */
   readonly trustBundles?: TrustBundles;
+  /** Omitted without an API server, or while the gate PodCertificateRequest is off. */
+  readonly podCertificates?: PodCertificates | undefined;
   /** Whether the agent runs in a user namespace, where memory cannot be kept out of swap. */
   readonly inUserNamespace?: boolean;
   /** Told once, when the content of volumes in memory may be swapped to disk. */
@@ -57,7 +60,7 @@ export interface VolumePluginsOptions {
 /** Exactly one of them accepts any given volume. */
 export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlugin[] {
   const { host, clock, rootDir, objects, nodeAllocatable, podMemoryLimit, tokens, trustBundles } = options;
-  const { inUserNamespace = false, onSwappable, runDiskTool, warn } = options;
+  const { inUserNamespace = false, onSwappable, runDiskTool, warn, podCertificates } = options;
   const { allowsModes = false, allowsUsers = false } = options;
   const directories = new EmptyDirectories({
     host,
@@ -81,6 +84,7 @@ export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlu
       nodeAllocatable,
       ...(tokens === undefined ? {} : { tokens }),
       ...(trustBundles === undefined ? {} : { trustBundles }),
+      ...(podCertificates === undefined ? {} : { podCertificates }),
     }),
     imageVolumes(),
     nfsVolumes({ host, rootDir }),

@@ -10,6 +10,7 @@ import type {
 } from '../../kube/index.js';
 import type { Payload, PayloadFile } from '../atomic-writer.js';
 import type { ServiceAccountTokens, TrustBundles, VolumePlugin } from '../contracts.js';
+import type { PodCertificates } from '../pod-certificates/index.js';
 import { downwardFiles } from './downward-files.js';
 import { configMapFiles, secretFiles } from './object-files.js';
 import { emptyObject, ownerIn, readObject } from './object-volumes.js';
@@ -23,6 +24,8 @@ export interface ProjectedSources {
   readonly tokens?: ServiceAccountTokens;
   /** Omitted without an API server, or while the feature gate is off. */
   readonly trustBundles?: TrustBundles;
+  /** The same. */
+  readonly podCertificates?: PodCertificates;
 }
 
 export function projectedVolumes(context: PayloadVolumeContext, sources: ProjectedSources): VolumePlugin {
@@ -34,7 +37,10 @@ export function projectedVolumes(context: PayloadVolumeContext, sources: Project
       const owner = ownerIn(context, volume.projected?.defaultUser);
       return collectSources(pod, volume, sources, owner, signal);
     },
-    onTornDown: ({ podUid }) => sources.tokens?.forget(podUid),
+    onTornDown: ({ podUid, innerName }) => {
+      sources.tokens?.forget(podUid);
+      sources.podCertificates?.forget(podUid, innerName);
+    },
   });
 }
 
@@ -50,9 +56,10 @@ async function collectSources(
   if (defaultMode === undefined) throw new Error(missingDefaultMode);
   const payload = new Map<string, PayloadFile>();
   const errors: unknown[] = [];
-  for (const projection of projections) {
+  for (const [sourceIndex, projection] of projections.entries()) {
     try {
-      const request = { pod, volumeName: volume.name, defaultMode, owner, projection, sources, signal };
+      const place = { volumeName: volume.name, sourceIndex };
+      const request = { pod, ...place, defaultMode, owner, projection, sources, signal };
       for (const [path, file] of await sourceFiles(request)) payload.set(path, file);
     } catch (error) {
       if (isCancelled(error)) throw error;
@@ -68,6 +75,7 @@ interface SourceRequest {
   readonly volumeName: string;
   readonly defaultMode: number;
   readonly owner: FileOwner;
+  readonly sourceIndex: number;
   readonly projection: VolumeProjection;
   readonly sources: ProjectedSources;
   readonly signal: AbortSignal;
@@ -96,11 +104,7 @@ async function sourceFiles(request: SourceRequest): Promise<Payload> {
   }
   if (projection.serviceAccountToken !== undefined) return tokenFile(request, projection.serviceAccountToken);
   if (projection.clusterTrustBundle !== undefined) return bundleFile(request, projection.clusterTrustBundle);
-  if (projection.podCertificate !== undefined) {
-    throw new Error(
-      `volume ${JSON.stringify(request.volumeName)} projects a podCertificate, which this node cannot provide yet; remove that source`,
-    );
-  }
+  if (projection.podCertificate !== undefined) return certificateFiles(request, projection.podCertificate);
   return new Map();
 }
 
@@ -138,6 +142,27 @@ async function bundleFile(
   }
   const bundle = await sources.trustBundles.bundle({ name, signerName, labelSelector, optional, signal });
   return new Map([[path, credential(request, user, bundle)]]);
+}
+
+async function certificateFiles(
+  request: SourceRequest,
+  projection: NonNullable<VolumeProjection['podCertificate']>,
+): Promise<Payload> {
+  const { pod, sources, volumeName, sourceIndex, signal } = request;
+  if (sources.podCertificates === undefined) {
+    throw new Error(
+      `volume ${JSON.stringify(volumeName)} projects a podCertificate, which needs an API server and the feature gate PodCertificateRequest`,
+    );
+  }
+  const source = { pod, volumeName, sourceIndex, projection };
+  const { keyPem, chainPem } = await sources.podCertificates.credential(source, signal);
+  const { credentialBundlePath, keyPath, certificateChainPath, user } = projection;
+  const files = new Map<string, PayloadFile>();
+  if (credentialBundlePath)
+    files.set(credentialBundlePath, credential(request, user, `${keyPem}${chainPem}`));
+  if (keyPath) files.set(keyPath, credential(request, user, keyPem));
+  if (certificateChainPath) files.set(certificateChainPath, credential(request, user, chainPem));
+  return files;
 }
 
 /** A file owned by the user that was chosen for it, else by the containers' user, if they share one. */

@@ -10,16 +10,22 @@ const lineLength = 64;
  */
 export function normalizeCertificates(texts: readonly string[], seed: string): string {
   const certificates = new Map<string, Buffer>();
-  for (const text of texts) {
-    for (const { body } of pemBlocks(text, 'CERTIFICATE')) {
-      const der = Buffer.from(withoutHeaders(body), 'base64');
-      if (der.length > 0) certificates.set(rank(der, seed), der);
-    }
-  }
+  for (const text of texts) for (const der of dersOf(text)) certificates.set(rank(der, seed), der);
   return [...certificates]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, der]) => encode(der))
     .join('');
+}
+
+/** All certificates of the text in their order, and nothing else. */
+export function certificateChain(text: string): string {
+  return dersOf(text).map(encode).join('');
+}
+
+function dersOf(text: string): Buffer[] {
+  return pemBlocks(text, 'CERTIFICATE')
+    .map(({ body }) => Buffer.from(withoutHeaders(body), 'base64'))
+    .filter((der) => der.length > 0);
 }
 
 /** An empty line separates headers (`Proc-Type: …`) from the content. */
