@@ -10,7 +10,7 @@ import { podsApiLimits } from '../src/pods/pods-api/limits.js';
 import { deviceLimits } from '../src/resources/device-manager/limits.js';
 import { draLimits } from '../src/resources/dra/limits.js';
 import { statsLimits } from '../src/resources/stats/limits.js';
-import { defaultLimits, mainLimits, upgradeProxyLimits } from '../src/server/limits.js';
+import { defaultLimits, mainLimits, profileLimits, upgradeProxyLimits } from '../src/server/limits.js';
 import {
   spdyLimits,
   streamingClientLimits,
@@ -27,6 +27,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/server/limits.ts defaultLimits': { ...defaultLimits },
   'src/server/limits.ts mainLimits': mainLimits,
   'src/server/limits.ts upgradeProxyLimits': upgradeProxyLimits,
+  'src/server/limits.ts profileLimits': profileLimits,
   'src/streaming/limits.ts streamingLimits': streamingLimits,
   'src/streaming/limits.ts webSocketLimits': webSocketLimits,
   'src/streaming/limits.ts spdyLimits': spdyLimits,

@@ -83,3 +83,13 @@ export const upgradeProxyLimits = {
   /** How long one side may take to end after the other has, once it has read everything. */
   lingerMs: secondMs,
 } as const;
+
+/** Profiles of the agent itself; one is taken at a time. */
+export const profileLimits = {
+  /** How long a client may have CPU time or allocations sampled. */
+  samplingMs: 300 * secondMs,
+  /** A snapshot of the heap needs memory of its own, in proportion to the heap. */
+  snapshotHeapBytes: 512 * MiB,
+  /** Until the client has read the whole snapshot, which stays in memory until then. */
+  snapshotMs: 120 * secondMs,
+} as const;

@@ -1,4 +1,4 @@
-/** The debugging endpoints of the process itself: its configuration, verbosity and profiles. */
+/** The debugging endpoints of the process itself: its configuration and verbosity. */
 import { type KubeletConfiguration, maskSecrets, serializeConfiguration } from '../../config/index.js';
 import { plain, plainError, type RouteResponse } from '../responses.js';
 import type { Route, ServerRequest } from '../routes.js';
@@ -46,31 +46,4 @@ async function changeVerbosity(
   }
   setVerbosity(value);
   return plain(200, `successfully set klog.logging.verbosity to ${given}\n`);
-}
-
-/** Of the profiles, serves only what this process can tell: its command line. */
-export function profilesRoute(enabled: boolean): Route {
-  if (!enabled) {
-    return {
-      kind: 'plain',
-      path: '/debug/pprof/',
-      handle: () => plainError(405, 'profiling endpoint is disabled.'),
-    };
-  }
-  return {
-    kind: 'tree',
-    path: '/debug/pprof/',
-    methods: ['GET'],
-    handle: (_, profile) => {
-      if (profile === 'cmdline') return plain(200, process.argv.join('\0'));
-      if (profile === '') {
-        return {
-          status: 200,
-          headers: { 'Content-Type': 'text/html; charset=utf-8', 'X-Content-Type-Options': 'nosniff' },
-          body: '<html><head><title>/debug/pprof/</title></head><body><p><a href="cmdline">cmdline</a></p></body></html>\n',
-        };
-      }
-      return plainError(404, 'Unknown profile');
-    },
-  };
 }

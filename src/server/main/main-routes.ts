@@ -15,8 +15,10 @@ import { whatIfRoutes } from '../what-if.js';
 import { allocatedPodsRoute } from './allocated-pods.js';
 import { checkpointRoute } from './checkpoint.js';
 import type { KubeletApiOptions, MainKubelet } from './contracts.js';
-import { configzRoute, profilesRoute, verbosityRoute } from './debug.js';
+import { configzRoute, verbosityRoute } from './debug.js';
 import { healthSlis } from './health-slis.js';
+import type { Profiler } from './profiles/profiler.js';
+import { disabledProfilesRoute, profilesRoute } from './profiles/profiles-route.js';
 import { statsRoutes } from './stats.js';
 import { flagzRoute, plainPaths, statuszRoute, type ZPagesOptions } from './zpages.js';
 
@@ -90,7 +92,15 @@ function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions, zpage
       : switchedOff('/logs/', 'logs endpoint is disabled.'),
     ...whatIfRoutes(kubelet.whatIf),
     describeNodeRoute(kubelet),
-    profilesRoute(config.enableProfilingHandler),
+    config.enableProfilingHandler
+      ? profilesRoute({ clock, profiler, argv: process.argv })
+      : disabledProfilesRoute(),
     verbosityRoute(config.enableDebugFlagsHandler ? options.setVerbosity : undefined),
   ];
+}
+
+/** Loaded only when somebody wants a profile. */
+async function profiler(): Promise<Profiler> {
+  const { v8Profiler } = await import('./profiles/profiler.js');
+  return v8Profiler;
 }
