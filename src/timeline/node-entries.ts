@@ -89,7 +89,7 @@ export interface NodeEntries {
   'plugin.register': { socket: string; registered: boolean; type?: string; name?: string };
   /** A plugin has gone, or could not be removed as a whole. */
   'plugin.deregister': { socket: string; type: string; name: string };
-  /** Part of the directory of plugins is not looked at, or all of it is again. */
+  /** Part of the directory of plugins is not looked at, or is again; or it did not get its SELinux label. */
   'plugin.directory': NoData;
 
   /** The cluster cannot be told of this node's CSI drivers. */
