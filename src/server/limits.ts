@@ -88,8 +88,4 @@ export const upgradeProxyLimits = {
 export const profileLimits = {
   /** How long a client may have CPU time or allocations sampled. */
   samplingMs: 300 * secondMs,
-  /** A snapshot of the heap needs memory of its own, in proportion to the heap. */
-  snapshotHeapBytes: 512 * MiB,
-  /** Until the client has read the whole snapshot, which stays in memory until then. */
-  snapshotMs: 120 * secondMs,
 } as const;

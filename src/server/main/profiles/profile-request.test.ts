@@ -21,7 +21,6 @@ it.each<[asked: string, wanted: ProfileRequest]>([
   ['heap', allocations],
   ['heap?seconds=1&format=heapprofile', { ...allocations, durationMs: 1000, form: 'heapprofile' }],
   ['heap?seconds=3600', { kind: 'refused', status: 400, message: 'seconds: at most 300' }],
-  ['heap?format=heapsnapshot', { kind: 'snapshot' }],
   ['heap?debug=0', allocations],
   [
     'heap?debug=1',
@@ -29,7 +28,7 @@ it.each<[asked: string, wanted: ProfileRequest]>([
   ],
   ['allocs', { ...allocations, withFreed: true }],
   [
-    'allocs?format=heapsnapshot',
+    'heap?format=heapsnapshot',
     {
       kind: 'refused',
       status: 400,

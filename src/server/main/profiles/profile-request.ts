@@ -12,7 +12,6 @@ export type ProfileRequest =
       readonly withFreed: boolean;
       readonly form: 'pprof' | 'heapprofile';
     }
-  | { readonly kind: 'snapshot' }
   | { readonly kind: 'refused'; readonly status: 400 | 404; readonly message: string };
 
 /** As in Go. */
@@ -38,11 +37,9 @@ export function profileRequest(name: string, query: URLSearchParams): ProfileReq
       // Go's text form shows what only Go has.
       if (Number(query.get('debug') ?? 0) > 0)
         return refused('debug: this agent has no text form of profiles');
-      if (name === 'heap' && form === 'heapsnapshot') return { kind: 'snapshot' };
-      if (form !== 'pprof' && form !== 'heapprofile') {
-        const known = ['pprof', 'heapprofile', ...(name === 'heap' ? ['heapsnapshot'] : [])];
-        return refused(unknownForm(form, known));
-      }
+      // A snapshot would hold every text in memory, the keys of the node among them, and stop the agent meanwhile.
+      if (form !== 'pprof' && form !== 'heapprofile')
+        return refused(unknownForm(form, ['pprof', 'heapprofile']));
       const durationMs = durationOf(query, allocationSeconds);
       if (durationMs === undefined) return refused(tooLong);
       return { kind: 'allocations', durationMs, withFreed: name === 'allocs', form };

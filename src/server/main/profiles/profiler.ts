@@ -1,6 +1,5 @@
 /** Takes profiles of this process through V8's own profilers. */
 import { Session } from 'node:inspector';
-import { getHeapSnapshot } from 'node:v8';
 import type { V8CpuProfile, V8HeapProfile } from './v8-profiles.js';
 
 /** Each runs until `until` resolves, and takes nothing with it when `until` rejects. */
@@ -11,9 +10,6 @@ export interface Profiler {
     options: { readonly samplingIntervalBytes: number; readonly withFreed: boolean },
     until: () => Promise<void>,
   ): Promise<V8HeapProfile>;
-  /** All objects of the process, in the form of a `.heapsnapshot` file. Stops the process while it is taken. */
-  heapSnapshot(): AsyncIterable<Uint8Array>;
-  heapUsedBytes(): number;
 }
 
 export const v8Profiler: Profiler = {
@@ -38,8 +34,6 @@ export const v8Profiler: Profiler = {
       const { profile } = (await post(session, 'HeapProfiler.stopSampling')) as { profile: V8HeapProfile }; // as the protocol says
       return profile;
     }),
-  heapSnapshot: () => getHeapSnapshot(),
-  heapUsedBytes: () => process.memoryUsage().heapUsed,
 };
 
 /** The end of a session ends the profilers that it started. */

@@ -1,8 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { settle, VirtualClock } from '../../../async/index.js';
-import { profileLimits } from '../../limits.js';
-import { isStreamed, type RouteResponse } from '../../responses.js';
+import type { RouteResponse } from '../../responses.js';
 import { dispatch, type Route } from '../../routes.js';
 import type { Profiler } from './profiler.js';
 import { v8Profiler } from './profiler.js';
@@ -12,7 +11,6 @@ import { readPprof } from './test-pprof.js';
 const frame = { functionName: 'busy', url: 'file:///a.js', lineNumber: 0 };
 let clock: VirtualClock;
 let route: Route;
-let heapUsedBytes: number;
 let running: number;
 
 const simulated: Profiler = {
@@ -35,16 +33,10 @@ const simulated: Profiler = {
     await until();
     return { head: { callFrame: frame, selfSize: 12, children: [] } };
   },
-  async *heapSnapshot() {
-    yield Buffer.from('{"snapshot":');
-    yield Buffer.from('{}}');
-  },
-  heapUsedBytes: () => heapUsedBytes,
 };
 
 beforeEach(() => {
   clock = new VirtualClock();
-  heapUsedBytes = 1;
   running = 0;
   route = profilesRoute({ clock, profiler: async () => simulated, argv: ['node', 'agent'] });
 });
@@ -53,20 +45,6 @@ function ask(target: string, signal?: AbortSignal): Promise<RouteResponse> {
   const [path = '', query = ''] = `/debug/pprof/${target}`.split('?');
   const shared = { method: 'GET', path, query: new URLSearchParams(query), headers: {} };
   return dispatch([route], signal === undefined ? shared : { ...shared, signal });
-}
-
-/** As the listener does it. */
-async function read(response: RouteResponse, write?: () => Promise<void>): Promise<string> {
-  if (!isStreamed(response.body)) return String(response.body);
-  const parts: Buffer[] = [];
-  const sink = { write: write ?? (async (bytes: Buffer) => void parts.push(bytes)) };
-  try {
-    await response.body.stream(sink, new AbortController().signal);
-  } catch (error) {
-    const failed = response.body.failed(error);
-    return `${failed.status} ${String(failed.body)}`;
-  }
-  return Buffer.concat(parts).toString();
 }
 
 describe('a profile', () => {
@@ -92,7 +70,6 @@ describe('a profile', () => {
     const first = ask('profile?seconds=5');
     await settle();
     for (const other of ['profile', 'heap', 'allocs']) expect((await ask(other)).status).toBe(429);
-    expect(await read(await ask('heap?format=heapsnapshot'))).toMatch(/^429 another profile is being taken/);
     expect((await ask('cmdline')).body).toBe('node\0agent');
     await clock.advance(5000);
     expect((await first).status).toBe(200);
@@ -124,29 +101,6 @@ describe('a profile', () => {
       const { status, body } = await ask('profile');
       expect([status, body]).toEqual([500, 'Could not take the profile: no inspector\n']);
     }
-  });
-});
-
-describe('a snapshot of the heap', () => {
-  it('is streamed', async () => {
-    expect(await read(await ask('heap?format=heapsnapshot'))).toBe('{"snapshot":{}}');
-    expect(await read(await ask('heap?format=heapsnapshot'))).toBe('{"snapshot":{}}');
-  });
-
-  it('is refused while the heap is too large', async () => {
-    heapUsedBytes = profileLimits.snapshotHeapBytes + 1;
-    expect(await read(await ask('heap?format=heapsnapshot'))).toBe(
-      '503 the heap is too large for a snapshot\n',
-    );
-  });
-
-  it('is given up when the client reads too slowly', async () => {
-    const reading = ask('heap?format=heapsnapshot').then((response) =>
-      read(response, () => new Promise(() => undefined)),
-    );
-    await clock.advance(profileLimits.snapshotMs);
-    expect(await reading).toMatch(/^500 .*timed out/);
-    expect(await read(await ask('heap?format=heapsnapshot'))).toBe('{"snapshot":{}}');
   });
 });
 

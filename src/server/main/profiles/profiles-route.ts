@@ -1,15 +1,7 @@
 /** `/debug/pprof/`: profiles of the agent itself, one at a time, for `go tool pprof` and for Chrome's developer tools. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import {
-  type Clock,
-  errorText,
-  isCancelled,
-  sleep,
-  untilAborted,
-  withTimeout,
-} from '../../../async/index.js';
-import { profileLimits } from '../../limits.js';
+import { type Clock, errorText, isCancelled, sleep } from '../../../async/index.js';
 import { plain, plainError, type RouteResponse } from '../../responses.js';
 import type { Route } from '../../routes.js';
 import { encodePprof, type StackProfile } from './pprof.js';
@@ -46,8 +38,6 @@ export function profilesRoute(options: ProfilesOptions): Route {
           return plain(200, options.argv.join('\0'));
         case 'refused':
           return plainError(wanted.status, wanted.message);
-        case 'snapshot':
-          return snapshot(options, turn);
         case 'cpu':
         case 'allocations':
           return turn.take(() => sampled(wanted, options, signal));
@@ -144,34 +134,12 @@ function file(name: string, body: RouteResponse['body']): RouteResponse {
   };
 }
 
-function snapshot({ clock, profiler: load }: ProfilesOptions, turn: ProfileTurn): RouteResponse {
-  return file('nodelet.heapsnapshot', {
-    headAtOnce: false,
-    failed: failure,
-    stream: (sink, left) =>
-      turn.hold(async () => {
-        const profiler = await load();
-        if (profiler.heapUsedBytes() > profileLimits.snapshotHeapBytes) {
-          throw new ProfileRefusal(503, 'the heap is too large for a snapshot');
-        }
-        await withTimeout(clock, profileLimits.snapshotMs, left, async (signal) => {
-          for await (const chunk of profiler.heapSnapshot()) {
-            await untilAborted(sink.write(Buffer.from(chunk)), signal);
-          }
-        });
-      }),
-  });
-}
-
 function index(): RouteResponse {
   const entries = [
     ['profile', 'CPU time of the agent for ?seconds=30'],
     ['profile?format=cpuprofile', "the same for Chrome's developer tools"],
     ['heap', 'what was allocated for ?seconds=10 and is still in use'],
-    [
-      'heap?format=heapsnapshot',
-      "all objects, for Chrome's developer tools; holds secrets, and stops the agent meanwhile",
-    ],
+    ['heap?format=heapprofile', "the same for Chrome's developer tools"],
     ['allocs', 'all that was allocated for ?seconds=10'],
     ['cmdline', "the agent's command line"],
   ];
