@@ -3,7 +3,7 @@ import { join } from 'node:path/posix';
 import { errorText } from '../../async/index.js';
 import { formatTimestamp, goQuote, type Pod } from '../../kube/index.js';
 import { type SetUpRequest, VolumeFailure, type VolumeSpec } from '../contracts.js';
-import { setVolumeOwnership, volumePermissionChangeInProgress } from '../ownership/index.js';
+import { giveToPodGroup } from '../ownership/index.js';
 import { innerNameOf } from '../plugins/inner-name.js';
 import { fsGroupOf } from '../plugins/volume-modes.js';
 import { publishContext } from './attach.js';
@@ -192,20 +192,7 @@ async function giveToGroup(
   target: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const policy = pod.spec.securityContext?.fsGroupChangePolicy;
-  await setVolumeOwnership({
-    host,
-    clock,
-    directory: target,
-    podUid: pod.metadata.uid,
-    fsGroup: fsGroupOf(pod),
-    readOnly: false,
-    changePolicy: policy === 'OnRootMismatch' ? policy : 'Always',
-    signal,
-    ...(warn === undefined
-      ? {}
-      : { onProgress: (message: string) => warn(pod, volumePermissionChangeInProgress, message) }),
-  }).catch((error: unknown) => {
+  await giveToPodGroup({ host, clock, warn }, pod, target, signal).catch((error: unknown) => {
     // The driver has published it.
     throw new VolumeFailure(
       'uncertain',

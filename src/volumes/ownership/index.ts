@@ -1,7 +1,8 @@
 /** Gives a volume's files to the pod's fsGroup. */
+
 export {
   setVolumeOwnership,
   type VolumeOwnership,
   type VolumeOwnershipOutcome,
-  volumePermissionChangeInProgress,
 } from './ownership-walk.js';
+export { giveToPodGroup } from './pod-ownership.js';

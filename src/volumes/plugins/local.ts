@@ -11,7 +11,7 @@ import {
 } from '../../host/index.js';
 import type { LocalVolumeSource, Pod } from '../../kube/index.js';
 import { type SetUpRequest, type VolumePlugin, type VolumeSpec, volumeModeOf } from '../contracts.js';
-import { setVolumeOwnership, volumePermissionChangeInProgress } from '../ownership/index.js';
+import { giveToPodGroup } from '../ownership/index.js';
 import { adminMountOptions } from './admin-mount-options.js';
 import { hasBindFlags } from './bind-flags.js';
 import { prepareDisk, type RunTool } from './disk-tools.js';
@@ -119,20 +119,7 @@ async function own(options: LocalVolumesOptions, request: SetUpRequest, source: 
     }
     return;
   }
-  const policy = pod.spec.securityContext?.fsGroupChangePolicy;
-  await setVolumeOwnership({
-    host: hostApart(host, source),
-    clock,
-    directory: source,
-    podUid: pod.metadata.uid,
-    fsGroup,
-    readOnly: false,
-    changePolicy: policy === 'OnRootMismatch' ? policy : 'Always',
-    signal,
-    ...(warn === undefined
-      ? {}
-      : { onProgress: (message: string) => warn(pod, volumePermissionChangeInProgress, message) }),
-  });
+  await giveToPodGroup({ host: hostApart(host, source), clock, warn }, pod, source, signal);
 }
 
 /** Whether the volume is mounted for any pod, under any persistent volume. */

@@ -19,7 +19,7 @@ import {
   type VolumeRemains,
   type VolumeSpec,
 } from '../../contracts.js';
-import { setVolumeOwnership, volumePermissionChangeInProgress } from '../../ownership/index.js';
+import { giveToPodGroup } from '../../ownership/index.js';
 import { innerNameOf } from '../inner-name.js';
 import { removeEmpty, removeFile } from '../remote-disks/disk-notes.js';
 import type { ReadDiskSecret } from '../remote-disks/index.js';
@@ -136,25 +136,13 @@ async function own(
   { pod, spec, signal }: SetUpRequest,
   target: string,
 ): Promise<void> {
-  const fsGroup = fsGroupOf(pod);
-  if (fsGroup === undefined || isReadOnly(spec)) return;
-  const policy = pod.spec.securityContext?.fsGroupChangePolicy;
-  await setVolumeOwnership({
-    host: hostApart(host, target),
-    clock,
-    directory: target,
-    podUid: pod.metadata.uid,
-    fsGroup,
-    readOnly: false,
-    changePolicy: policy === 'OnRootMismatch' ? policy : 'Always',
-    signal,
-    ...(warn === undefined
-      ? {}
-      : { onProgress: (message: string) => warn(pod, volumePermissionChangeInProgress, message) }),
-  }).catch((error: unknown) => {
-    // The driver has mounted it.
-    throw new VolumeFailure('uncertain', errorText(error), { cause: error });
-  });
+  if (fsGroupOf(pod) === undefined || isReadOnly(spec)) return;
+  await giveToPodGroup({ host: hostApart(host, target), clock, warn }, pod, target, signal).catch(
+    (error: unknown) => {
+      // The driver has mounted it.
+      throw new VolumeFailure('uncertain', errorText(error), { cause: error });
+    },
+  );
 }
 
 /** Which driver mounted the volume of a pod: only that one can take it down, and only the disk knows after a restart. */

@@ -11,7 +11,7 @@ import {
 } from '../../../host/index.js';
 import type { Pod } from '../../../kube/index.js';
 import type { SetUpRequest, VolumeRemains } from '../../contracts.js';
-import { setVolumeOwnership, volumePermissionChangeInProgress } from '../../ownership/index.js';
+import { giveToPodGroup } from '../../ownership/index.js';
 import { adminMountOptions } from '../admin-mount-options.js';
 import { hasBindFlags } from '../bind-flags.js';
 import { innerNameOf } from '../inner-name.js';
@@ -91,21 +91,7 @@ export class PodBinds<Disk> {
   /** Gives a writable volume to the pod's group. */
   async #own(pod: Pod, directory: string, readOnly: boolean, signal: AbortSignal): Promise<void> {
     const { host, clock, warn } = this.#options;
-    const fsGroup = fsGroupOf(pod);
-    if (fsGroup === undefined || readOnly) return;
-    const policy = pod.spec.securityContext?.fsGroupChangePolicy;
-    await setVolumeOwnership({
-      host: hostApart(host, directory),
-      clock,
-      directory,
-      podUid: pod.metadata.uid,
-      fsGroup,
-      readOnly: false,
-      changePolicy: policy === 'OnRootMismatch' ? policy : 'Always',
-      signal,
-      ...(warn === undefined
-        ? {}
-        : { onProgress: (message: string) => warn(pod, volumePermissionChangeInProgress, message) }),
-    });
+    if (fsGroupOf(pod) === undefined || readOnly) return;
+    await giveToPodGroup({ host: hostApart(host, directory), clock, warn }, pod, directory, signal);
   }
 }
