@@ -7,6 +7,7 @@ import { lastOf, lastOfContainer } from './last-entry.js';
 import { afterComma, nextTry } from './next-try.js';
 import { planText } from './plan-actions.js';
 import type { ContainerStateName } from './pod-entries.js';
+import { pullInProgress } from './pull-reasons.js';
 import { refusals } from './refusals.js';
 import { resizeReasons } from './resize-reasons.js';
 import { volumeReason, volumeWaits } from './volume-reasons.js';
@@ -91,10 +92,8 @@ export function inProgress(entries: readonly TimelineEntry[], now: PodNow): InPr
   if (lastOf(entries, 'pod.finished') !== undefined) return undefined;
   const [wait] = volumeWaits(entries);
   if (wait !== undefined) return { text: wait.text, sinceMs: wait.sinceMs };
-  const pulling = entries.findLast(({ event }) =>
-    ['Pulling', 'Pulled', 'Failed'].includes(event?.reason ?? ''),
-  );
-  if (pulling?.event?.reason === 'Pulling') return pullInProgress(entries, pulling);
+  const pull = pullInProgress(entries);
+  if (pull !== undefined) return pull;
   const unready = now.containers.filter(({ to }) => to === 'waiting');
   const plan = lastOf(entries, 'pod.plan');
   if (unready.length === 0 && plan !== undefined && now.containers.length > 0) {
@@ -108,19 +107,6 @@ export function inProgress(entries: readonly TimelineEntry[], now: PodNow): InPr
     return { text: `its start (${text})`, sinceMs: timeMs };
   }
   return first && { text: 'its volumes and its turn to start', sinceMs: first.timeMs };
-}
-
-/** The first event of the pull tells when it began; later ones tell how far it is, as the entries do. */
-function pullInProgress(entries: readonly TimelineEntry[], last: TimelineEntry): InProgress {
-  const { container = '' } = last;
-  const isOfPull = ({ event, container: of }: TimelineEntry): boolean =>
-    of === container && ['Pulling', 'Pulled', 'Failed'].includes(event?.reason ?? '');
-  const ended = entries.findLast((entry) => isOfPull(entry) && entry.event?.reason !== 'Pulling')?.seq ?? -1;
-  const begun = entries.find((entry) => isOfPull(entry) && entry.seq > ended) ?? last;
-  const progress = lastOfContainer(entries, container, 'image.progress');
-  const isKnown = progress?.data.doneBytes !== undefined && progress.seq > begun.seq;
-  const howFar = isKnown ? `: ${progress.message}` : '';
-  return { text: `the image of container ${container}${howFar}`, sinceMs: begun.timeMs };
 }
 
 /** Where the pod is in its life: over, being stopped, waiting for its turn, refused. */
