@@ -18,6 +18,7 @@ import { ActuatedResources } from '../runtime-manager/resize/index.js';
 import { filterActive } from './admission/active-pods.js';
 import { nodeAdmission } from './admission/node-admission.js';
 import { makeRoom } from './admission/preempt.js';
+import { RefusedStaticPods } from './admission/refused-static-pods.js';
 import { createAllocated, createAllocation, syncAllocation } from './allocation/create-allocation.js';
 import { withJudgedGeneration } from './allocation/judged-pod.js';
 import type { ClusterMembership } from './cluster/membership.js';
@@ -61,6 +62,7 @@ import { PodDirectories } from './sync/pod-directories.js';
 import { PodHandlers, type PodHandlersOptions } from './sync/pod-handlers.js';
 import { workerStates } from './sync/pod-states.js';
 import { handleProbeUpdate } from './sync/probe-updates.js';
+import { RefusedRetries } from './sync/refused-retries.js';
 import { isRuntimeGone } from './sync/runtime-gone.js';
 import { SyncLoop } from './sync/sync-loop.js';
 import { podsDueAtTick } from './sync/sync-tick.js';
@@ -376,6 +378,13 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     statuses.onChange(({ uid, status, version }) => podsApi.statusChanged(uid, status, version));
     workers.onFinished((_, pod) => podsApi.finished(pod));
   }
+  const refusals = new RefusedStaticPods({
+    clock,
+    isConfigured: (uid) => pods.byUid(uid) !== undefined,
+    node: () => ownNode.now() ?? settings.node(),
+    used: () => new Map(activePods().map((pod) => [pod.metadata.uid, admission.requestsOf(pod)])),
+  });
+  workers.onFinished(() => refusals.roomAppeared());
   const handlers = links.handlers.connect(
     new PodHandlers({
       clock,
@@ -392,8 +401,22 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       makeRoom: makeRoomFor,
       removeAllDeadContainers: (uid) => deadContainers.removeAll(uid),
       onMirror: (pod) => membership?.mirrorSeen(pod),
+      refusals,
     }),
   );
+  const retries = new RefusedRetries({
+    clock,
+    timeline,
+    pods,
+    workers,
+    statuses,
+    admission,
+    refusals,
+    handlers,
+    active: configuredActive,
+    turns: admissionTurns,
+    tasks,
+  });
   const stopFollowingObjects = followChangedObjects({
     objects: settings.objects,
     volumes,
@@ -441,7 +464,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
           isTerminationRequested: states.isTerminationRequested,
         }),
       ),
-    onHousekeeping: () => housekeeping.run(),
+    onHousekeeping: async () => {
+      await housekeeping.run();
+      retries.run();
+    },
     probes: probes.updates,
     onProbe: (kind, update) => handleProbeUpdate(kind, update, { statuses, sync }),
   });

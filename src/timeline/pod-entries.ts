@@ -18,6 +18,8 @@ export interface PodEntries {
   'pod.seen': { source: string };
   /** The pod was admitted. */
   'pod.admit': NoData;
+  /** A static pod that was refused was judged again. */
+  'pod.retry': { admitted: boolean };
   /** The pod is neither admitted nor refused yet: the device plugin of a resource has not registered. */
   'device.wait': { resource: string; waitMs: number };
   /** The pod does not wait for the device plugin any more. */

@@ -18,6 +18,7 @@ import { podRef, type Timeline } from '../../timeline/index.js';
 import { filterActive } from '../admission/active-pods.js';
 import { type Admission, rejectionLabel, type Shortage } from '../admission/admission.js';
 import type { MadeRoom } from '../admission/preempt.js';
+import type { RefusedStaticPods } from '../admission/refused-static-pods.js';
 import { resourceMode } from '../admission/resource-mode.js';
 import type { AllocationAdmission } from '../allocation/allocation-admission.js';
 import type { AllocationManager } from '../allocation/allocation-manager.js';
@@ -48,6 +49,8 @@ export interface PodHandlersOptions {
   readonly removeAllDeadContainers: (uid: string) => void;
   /** Told of each static pod whose mirror the API showed. */
   readonly onMirror?: (staticPod: Pod) => void;
+  /** Told who was refused, so that static pods are judged again when room appears. */
+  readonly refusals?: Pick<RefusedStaticPods, 'refused' | 'admitted'>;
 }
 
 export class PodHandlers {
@@ -148,7 +151,7 @@ export class PodHandlers {
     if (answer instanceof Promise || (!answer.admit && (answer.shortages ?? answer.until) !== undefined)) {
       return this.#addLater(pod, asGiven, answer, active, startMs);
     }
-    this.#settle(pod, asGiven, answer, startMs);
+    this.settle(pod, asGiven, answer, startMs);
     return undefined;
   }
 
@@ -166,13 +169,13 @@ export class PodHandlers {
     try {
       const answer = await first;
       if (this.#isParked(pod, answer, startMs)) return;
-      if (answer.admit || answer.shortages === undefined) return this.#settle(pod, asGiven, answer, startMs);
+      if (answer.admit || answer.shortages === undefined) return this.settle(pod, asGiven, answer, startMs);
       const made = await makeRoom(asGiven, active, answer.shortages);
-      if (made.kind === 'refused') return this.#settle(pod, asGiven, made.refusal, startMs);
+      if (made.kind === 'refused') return this.settle(pod, asGiven, made.refusal, startMs);
       const ended = new Set(made.ended.map(({ metadata }) => metadata.uid));
       const left = this.#active().filter(({ metadata }) => !ended.has(metadata.uid));
       const second = await admission.admitNew(asGiven, left);
-      if (!this.#isParked(pod, second, startMs)) this.#settle(pod, asGiven, second, startMs);
+      if (!this.#isParked(pod, second, startMs)) this.settle(pod, asGiven, second, startMs);
     } finally {
       if (!this.#parked.has(uid)) this.#waiting.delete(uid);
     }
@@ -227,7 +230,7 @@ export class PodHandlers {
       const before = pods.byUid(given.metadata.uid);
       pods.upsert(given);
       const { pod, mirror, wasMirror } = pods.podAndMirror(given);
-      if (pod === undefined || this.#isRefused(pod) || this.#isUnjudged(pod)) continue;
+      if (pod === undefined || this.isRefused(pod) || this.#isUnjudged(pod)) continue;
       const isHeld = !wasMirror && allocation.updated(before, pod);
       if (isHeld && pod.metadata.deletionTimestamp === undefined) continue;
       workers.update({ type: 'update', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
@@ -296,14 +299,14 @@ export class PodHandlers {
   }
 
   /** A pod that was refused has no worker, and a change of it makes none. */
-  #isRefused({ metadata: { uid } }: Pod): boolean {
+  isRefused({ metadata: { uid } }: Pod): boolean {
     const { workers, statuses } = this.#options;
     return workers.stateOf(uid) === undefined && statuses.get(uid)?.phase === 'Failed';
   }
 
   /** Gives an admitted pod what it was judged by, and hands it to its worker; a refused one has failed. */
-  #settle(judged: Pod, asGiven: Pod, answer: Admission, startMs: number): void {
-    const { pods, statuses, timeline, metrics, admission } = this.#options;
+  settle(judged: Pod, asGiven: Pod, answer: Admission, startMs: number): void {
+    const { pods, statuses, timeline, metrics, admission, refusals } = this.#options;
     // It may have changed, or gone, while it was judged.
     const pod = pods.byUid(judged.metadata.uid);
     if (pod === undefined) return;
@@ -311,8 +314,10 @@ export class PodHandlers {
       timeline.event(podRef(pod), 'Warning', answer.reason, answer.message);
       statuses.set(pod, rejectedStatus(pod, answer.reason, answer.message));
       metrics.rejections.inc({ reason: rejectionLabel(answer.reason) });
+      refusals?.refused(pod, answer.reason);
       return;
     }
+    refusals?.admitted(pod.metadata.uid);
     metrics.podLevelAdmissions.inc({
       config_mode: resourceMode(pod),
       qos_class: qosClass(pod).toLowerCase(),

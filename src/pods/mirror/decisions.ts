@@ -3,6 +3,7 @@ import {
   clone,
   configHashAnnotation,
   configMirrorAnnotation,
+  isTerminalPhase,
   type Node,
   type Pod,
 } from '../../kube/index.js';
@@ -14,8 +15,8 @@ export type MirrorStep =
   /** Deletes it, then creates a new one if that worked. */
   | { readonly kind: 'replace'; readonly uid: string; readonly because: string };
 
-/** What a static pod's mirror needs. */
-export function mirrorStep(pod: Pod, mirror: Pod | undefined): MirrorStep {
+/** What a static pod's mirror needs. `isAlive`: the static pod is known to be neither refused nor over. */
+export function mirrorStep(pod: Pod, mirror: Pod | undefined, isAlive: boolean): MirrorStep {
   if (mirror === undefined) return { kind: 'create' };
   const uid = mirror.metadata.uid;
   if (mirror.metadata.deletionTimestamp !== undefined) {
@@ -23,6 +24,10 @@ export function mirrorStep(pod: Pod, mirror: Pod | undefined): MirrorStep {
   }
   if (!isMirrorOf(mirror, pod)) {
     return { kind: 'replace', uid, because: 'it mirrors another version of the static pod' };
+  }
+  // The API keeps a final phase for good.
+  if (isAlive && isTerminalPhase(mirror.status?.phase)) {
+    return { kind: 'replace', uid, because: 'it shows an end, but the static pod goes on' };
   }
   return { kind: 'keep' };
 }

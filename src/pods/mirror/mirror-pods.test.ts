@@ -31,14 +31,17 @@ const nodeObject = (more: Node['metadata'] = {}): Node => ({
 });
 
 describe('mirrorStep', () => {
-  it.each<[rule: string, mirror: Pod | undefined, kind: string]>([
+  const ended: Pod = { ...mirrorWith('h1'), status: { phase: 'Failed' } };
+  it.each<[rule: string, mirror: Pod | undefined, kind: string, isAlive?: boolean]>([
     ['none there', undefined, 'create'],
+    ['shows an end of a pod that is alive', ended, 'replace'],
+    ['shows an end of a pod that may be over', ended, 'keep', false],
     ['the same hash', mirrorWith('h1'), 'keep'],
     ['another hash', mirrorWith('h0'), 'replace'],
     ['another name', mirrorWith('h1', { name: 'x' }), 'replace'],
     ['being deleted', mirrorWith('h1', { deletionTimestamp: '2026-01-01T00:00:00Z' }), 'replace'],
-  ])('%s', (_, mirror, kind) => {
-    expect(mirrorStep(staticPod(), mirror).kind).toBe(kind);
+  ])('%s', (_, mirror, kind, isAlive = true) => {
+    expect(mirrorStep(staticPod(), mirror, isAlive).kind).toBe(kind);
   });
 });
 

@@ -34,10 +34,14 @@ export class ApiMirrorPods {
     this.#options = options;
   }
 
-  /** Creates or replaces the static pod's mirror as needed; failures are reported, not thrown. */
+  /** Creates or replaces the mirror of a static pod that is alive as needed; failures are reported, not thrown. */
   async reconcile(pod: Pod, mirror: Pod | undefined): Promise<void> {
+    await this.#reconcile(pod, mirror, true);
+  }
+
+  async #reconcile(pod: Pod, mirror: Pod | undefined, isAlive: boolean): Promise<void> {
     if (!isStaticPod(pod)) return;
-    const step = mirrorStep(pod, mirror);
+    const step = mirrorStep(pod, mirror, isAlive);
     if (step.kind === 'keep') return;
     try {
       if (step.kind === 'replace') {
@@ -71,7 +75,7 @@ export class ApiMirrorPods {
     signal: AbortSignal,
   ): Promise<void> {
     while (this.#options.node() === undefined) await sleep(this.#options.clock, nodePollMs, signal);
-    for (const pod of pods.list()) await this.reconcile(pod, pods.mirrorOf(pod));
+    for (const pod of pods.list()) await this.#reconcile(pod, pods.mirrorOf(pod), false);
   }
 
   async #create(pod: Pod): Promise<void> {
