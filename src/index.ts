@@ -24,12 +24,12 @@ export { type Clock, systemClock, type Timer, VirtualClock } from './async/index
 export { ConfigurationError, type LoadedConfiguration, type LoadOutcome } from './config/index.js';
 export { type CriClient, CriError, type CriRuntime, connectCri, serveCri } from './cri/index.js';
 export type * from './kube/types/index.js';
+export { SimulatedKubeApi } from './kube-api/index.js';
 export {
   connectKubeApi,
   type KubeApi,
   type KubeConnection,
   loadKubeconfig,
-  SimulatedKubeApi,
 } from './kube-client/index.js';
 export {
   type ClusterApis,

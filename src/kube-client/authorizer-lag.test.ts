@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { settle, VirtualClock } from '../async/index.js';
+import { SimulatedKubeApi } from '../kube-api/index.js';
 import { ApiError } from './api-error.js';
 import { withAuthorizerLagRetry } from './authorizer-lag.js';
 import { resources } from './resources.js';
-import { SimulatedKubeApi } from './sim/simulated-api.js';
 
 const forbidden = new ApiError({ code: 403, reason: 'Forbidden', message: 'no relationship found' });
 const missing = (kind: string): ApiError =>

@@ -41,5 +41,4 @@ export {
   resources,
   subresources,
 } from './resources.js';
-export { SimulatedKubeApi, type SimulatedKubeApiOptions } from './sim/simulated-api.js';
 export { strongClientTls, tls12Suites, tls13Suites } from './tls-suites.js';

@@ -1,6 +1,6 @@
 /** The simulated API server holds the contract. */
 import { systemClock } from '../../src/async/index.js';
-import { SimulatedKubeApi } from '../../src/kube-client/index.js';
+import { SimulatedKubeApi } from '../../src/kube-api/index.js';
 import { describeKubeApiContract } from './kube-api-contract.js';
 
 describeKubeApiContract('simulated', async () => {

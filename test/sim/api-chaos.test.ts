@@ -1,7 +1,8 @@
 /** Anything may happen to the calls of the API, in an order that a seed decides: in the end the API and the node agree, and nothing ran twice. */
 import { afterEach, expect, it } from 'vitest';
-import { resources, type SimulatedKubeApi } from '../../src/kube-client/index.js';
-import type { FaultRule } from '../../src/kube-client/sim/faults.js';
+import type { SimulatedKubeApi } from '../../src/kube-api/index.js';
+import type { FaultRule } from '../../src/kube-api/sim/faults.js';
+import { resources } from '../../src/kube-client/index.js';
 import { ClusterMachine, isReady, type Member, startMember } from './cluster-machine.js';
 import { endNodes, minute, second } from './node.js';
 import { staticName, staticPod } from './pods.js';

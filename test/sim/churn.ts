@@ -2,12 +2,8 @@
 import { Channel, VirtualClock } from '../../src/async/index.js';
 import { SimulatedMachine, simulatedHost } from '../../src/host/index.js';
 import type { Container, KubeObject, Pod } from '../../src/kube/index.js';
-import {
-  type Resource,
-  resources,
-  SimulatedKubeApi,
-  type UnpostedObject,
-} from '../../src/kube-client/index.js';
+import { SimulatedKubeApi } from '../../src/kube-api/index.js';
+import { type Resource, resources, type UnpostedObject } from '../../src/kube-client/index.js';
 import { createClusterKubelet } from '../../src/kubelet/cluster/create-cluster-kubelet.js';
 import type { Kubelet } from '../../src/kubelet/index.js';
 import { filelessPodConfigs } from '../../src/runtime-manager/config/index.js';

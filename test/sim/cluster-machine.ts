@@ -2,7 +2,8 @@
 import { settle } from '../../src/async/index.js';
 import { SimulatedMachine } from '../../src/host/index.js';
 import type { ConfigMap, Pod } from '../../src/kube/index.js';
-import { resources, SimulatedKubeApi } from '../../src/kube-client/index.js';
+import { SimulatedKubeApi } from '../../src/kube-api/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import { createClusterKubelet } from '../../src/kubelet/cluster/create-cluster-kubelet.js';
 import { ApiLine } from './api-line.js';
 import { Machine } from './machine.js';

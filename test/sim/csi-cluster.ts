@@ -8,7 +8,8 @@ import type {
   Pod,
   VolumeSource,
 } from '../../src/kube/index.js';
-import { resources, SimulatedKubeApi } from '../../src/kube-client/index.js';
+import { SimulatedKubeApi } from '../../src/kube-api/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import { Registry } from '../../src/metrics/index.js';
 import { ApiClaims } from '../../src/pods/objects/cluster/index.js';
 import { Timeline, type TimelineEntry } from '../../src/timeline/index.js';

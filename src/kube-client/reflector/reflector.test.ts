@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../async/index.js';
 import type { ConfigMap } from '../../kube/types/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
 import { ApiError } from '../api-error.js';
 import { resources } from '../resources.js';
-import { SimulatedKubeApi } from '../sim/simulated-api.js';
 import { Informer, type InformerUpdate } from './informer.js';
 
 let clock: VirtualClock;

@@ -8,3 +8,4 @@ export type * from './pod.js';
 export type * from './pod-status.js';
 export type * from './security-context.js';
 export type * from './volume.js';
+export type * from './workloads.js';

@@ -1,7 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
 import { unimplementedCriRuntime } from '../../cri/index.js';
-import { resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { resources } from '../../kube-client/index.js';
 import { Registry } from '../../metrics/index.js';
 import { readSettings } from '../settings.js';
 import { createNode } from './create-node.js';

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import type { Node, Pod } from '../../kube/index.js';
-import { resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { resources } from '../../kube-client/index.js';
 import { Link } from '../link.js';
 import { CurrentNode, type CurrentNodeOptions } from './current-node.js';
 import type { ClusterNode } from './node-options.js';

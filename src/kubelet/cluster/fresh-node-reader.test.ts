@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import type { Node, Pod } from '../../kube/index.js';
-import { resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { resources } from '../../kube-client/index.js';
 import { FreshNodeReader } from './fresh-node-reader.js';
 
 const ref = { name: 'n1' };

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
 import { simulatedHost } from '../../host/index.js';
-import { parseKubeconfig, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { parseKubeconfig } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { type ClientAccessOptions, openClientAccess } from './client-access.js';
 import { signAll, signingRequests, testPair } from './test-signer.js';

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
 import { type HostCall, simulatedHost } from '../../host/index.js';
-import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { ApiError, resources } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { createClientCertificateMetrics, createServingCertificateMetrics } from '../metrics.js';
 import { ClientCertificateLost, managedCredentials, watchClientCertificate } from './client.js';

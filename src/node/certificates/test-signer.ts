@@ -1,11 +1,11 @@
 /** Signs certificate requests of a simulated cluster, for this room's tests. */
 import { type Clock, isCancelled, sleep } from '../../async/index.js';
+import type { SimulatedKubeApi } from '../../kube-api/index.js';
 import {
   type CertificateSigningRequest,
   generateKeyPem,
   makeCertificate,
   resources,
-  type SimulatedKubeApi,
 } from '../../kube-client/index.js';
 import { signRequestDer } from '../../x509/test-signing.js';
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
-import { resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { resources } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { leaseNamespace } from './lease.js';
 import { LeaseRenewer } from './renewer.js';

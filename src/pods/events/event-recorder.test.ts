@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../async/index.js';
 import type { Event, Pod } from '../../kube/index.js';
-import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { ApiError, resources } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { eventNames } from './event-object.js';
 import { ApiEventRecorder, eventRate } from './event-recorder.js';

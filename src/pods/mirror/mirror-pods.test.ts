@@ -7,7 +7,8 @@ import {
   type Node,
   type Pod,
 } from '../../kube/index.js';
-import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { ApiError, resources } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { creationHindrance, mirrorStep } from './decisions.js';
 import { ApiMirrorPods } from './mirror-pods.js';

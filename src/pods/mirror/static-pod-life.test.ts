@@ -9,7 +9,8 @@ import {
   type Pod,
   type PodStatus,
 } from '../../kube/index.js';
-import { Informer, resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { Informer, resources } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { PodManager } from '../desired/index.js';
 import { ApiStatusSync } from '../status/api-sync.js';

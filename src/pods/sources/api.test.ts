@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Channel, settle, TaskGroup, VirtualClock } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
-import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { ApiError, resources } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { type ConfigUpdate, PodConfig } from '../desired/index.js';
 import { ApiSource } from './api.js';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../async/index.js';
 import { configSourceAnnotation, isTerminalPhase, type Pod } from '../../kube/index.js';
-import { Informer, type KubeApi, resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { Informer, type KubeApi, resources } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { PodManager } from '../desired/index.js';
 import { ApiStatusSync } from './api-sync.js';

@@ -7,7 +7,8 @@ import {
   type Pod,
   type PodStatus,
 } from '../../kube/index.js';
-import { ApiError, Informer, resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { ApiError, Informer, resources } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { PodManager } from '../desired/index.js';
 import { type ApiPodMetrics, createApiPodMetrics } from '../metrics.js';

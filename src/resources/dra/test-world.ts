@@ -2,7 +2,8 @@
 import { settle, VirtualClock } from '../../async/index.js';
 import { DurableFiles, simulatedHost } from '../../host/index.js';
 import type { Container, Pod } from '../../kube/index.js';
-import { type AllocatedDevice, resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { type AllocatedDevice, resources } from '../../kube-client/index.js';
 import { Registry } from '../../metrics/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { apiDynamicResources } from './api/index.js';

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import { GrpcError } from '../../grpc/index.js';
-import { type CsiNode, resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { type CsiNode, resources } from '../../kube-client/index.js';
 import { Registry } from '../../metrics/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { AllocatableUpdates, updatePeriodMs, updateSteps } from './allocatable-updates.js';

@@ -2,13 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../async/index.js';
 import type { Pod, PodCertificateProjection } from '../../kube/index.js';
-import {
-  ApiError,
-  type KubeApi,
-  type PodCertificateRequest,
-  resources,
-  SimulatedKubeApi,
-} from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { ApiError, type KubeApi, type PodCertificateRequest, resources } from '../../kube-client/index.js';
 import { Registry } from '../../metrics/index.js';
 import { Timeline } from '../../timeline/index.js';
 import type { PodCertificateSource } from './contract.js';

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
-import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../kube-api/index.js';
+import { ApiError, resources } from '../../kube-client/index.js';
 import { apiTokenRequests } from './api-token-requests.js';
 import { CachedServiceAccountTokens } from './service-account-tokens.js';
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../../async/index.js';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../../kube/index.js';
-import { resources, SimulatedKubeApi } from '../../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../../kube-api/index.js';
+import { resources } from '../../../kube-client/index.js';
 import { Timeline } from '../../../timeline/index.js';
 import { ApiClaims } from './claims.js';
 import { ApiRuntimeClasses, ApiServices } from './cluster-lists.js';

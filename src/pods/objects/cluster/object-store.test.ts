@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, VirtualClock } from '../../../async/index.js';
 import type { ConfigMap, Pod, Secret } from '../../../kube/index.js';
-import { ApiError, resources, SimulatedKubeApi } from '../../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../../kube-api/index.js';
+import { ApiError, resources } from '../../../kube-client/index.js';
 import { Timeline } from '../../../timeline/index.js';
 import { type ApiObjectChange, ApiObjectStore, type ChangeDetectionStrategy } from './object-store.js';
 

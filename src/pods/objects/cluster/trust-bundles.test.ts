@@ -1,7 +1,8 @@
 /** Trust bundles are followed from the first request on, in the newest version that the API serves. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../../async/index.js';
-import { ApiError, type KubeApi, resources, SimulatedKubeApi } from '../../../kube-client/index.js';
+import { SimulatedKubeApi } from '../../../kube-api/index.js';
+import { ApiError, type KubeApi, resources } from '../../../kube-client/index.js';
 import { Timeline } from '../../../timeline/index.js';
 import { ApiTrustBundles } from './trust-bundles.js';
 

@@ -1,14 +1,14 @@
 /** The simulated server's work for one request, immediate and without faults: read, create, write, delete. */
 import type { Clock } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
-import { ApiError } from '../api-error.js';
-import { PatchRefused } from '../patches/json.js';
-import { applyJsonPatch } from '../patches/json-patch.js';
-import { mergeSchemaOf } from '../patches/merge-keys.js';
-import { applyMergePatch } from '../patches/merge-patch.js';
-import { applyStrategicMergePatch } from '../patches/strategic-merge.js';
-import type { DeleteOptions, ObjectRef, Patch } from '../port.js';
-import { type ObjectSubresource, qualifiedPlural, type Resource } from '../resources.js';
+import { ApiError } from '../../kube-client/api-error.js';
+import { PatchRefused } from '../../kube-client/patches/json.js';
+import { applyJsonPatch } from '../../kube-client/patches/json-patch.js';
+import { mergeSchemaOf } from '../../kube-client/patches/merge-keys.js';
+import { applyMergePatch } from '../../kube-client/patches/merge-patch.js';
+import { applyStrategicMergePatch } from '../../kube-client/patches/strategic-merge.js';
+import type { DeleteOptions, ObjectRef, Patch } from '../../kube-client/port.js';
+import { type ObjectSubresource, qualifiedPlural, type Resource } from '../../kube-client/resources.js';
 import { decideDeletion, isFullyDeleted, prepareForCreate, prepareForUpdate } from './object-rules.js';
 import {
   alreadyExists,

@@ -1,7 +1,7 @@
 /** Scripted faults between a client and the simulated server. */
 import { type Clock, sleep } from '../../async/index.js';
-import { type ApiError, ApiUnreachable } from '../api-error.js';
-import type { Resource } from '../resources.js';
+import { type ApiError, ApiUnreachable } from '../../kube-client/api-error.js';
+import type { Resource } from '../../kube-client/resources.js';
 
 export type ApiVerb =
   | 'get'

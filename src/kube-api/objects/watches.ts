@@ -2,9 +2,9 @@
 import { Cancelled, Channel, type Clock } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
 import { clone } from '../../kube/values/deep-equal.js';
-import { ApiError, ApiUnreachable } from '../api-error.js';
-import type { WatchEvent, WatchOptions } from '../port.js';
-import { apiVersionOf, qualifiedPlural, type Resource } from '../resources.js';
+import { ApiError, ApiUnreachable } from '../../kube-client/api-error.js';
+import type { WatchEvent, WatchOptions } from '../../kube-client/port.js';
+import { apiVersionOf, qualifiedPlural, type Resource } from '../../kube-client/resources.js';
 import { filterOf, type ObjectFilter } from './selectors.js';
 import type { Storage, StorageChange } from './storage.js';
 

@@ -3,10 +3,10 @@
 import type { KubeObject, Pod } from '../../kube/types/index.js';
 import { clone } from '../../kube/values/deep-equal.js';
 import { formatTimestamp } from '../../kube/values/go-format.js';
-import { ApiError } from '../api-error.js';
-import type { SubjectAccessReview, TokenRequest, TokenReview } from '../api-objects.js';
-import type { DeleteOptions, ObjectRef } from '../port.js';
-import { type Resource, resources, subresources } from '../resources.js';
+import { ApiError } from '../../kube-client/api-error.js';
+import type { SubjectAccessReview, TokenRequest, TokenReview } from '../../kube-client/api-objects.js';
+import type { DeleteOptions, ObjectRef } from '../../kube-client/port.js';
+import { type Resource, resources, subresources } from '../../kube-client/resources.js';
 import type { ObjectServer } from './object-server.js';
 import { conflict } from './server-errors.js';
 

@@ -1,6 +1,6 @@
 /** The server's errors in its own words. */
-import { ApiError } from '../api-error.js';
-import { qualifiedPlural, type Resource } from '../resources.js';
+import { ApiError } from '../../kube-client/api-error.js';
+import { qualifiedPlural, type Resource } from '../../kube-client/resources.js';
 
 function detailsOf(
   { plural, group }: Resource,

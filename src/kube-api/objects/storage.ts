@@ -1,6 +1,6 @@
 /** The simulated server's storage: objects by resource, one revision per change, and the recent changes. */
 import type { KubeObject } from '../../kube/types/index.js';
-import { qualifiedPlural, type Resource } from '../resources.js';
+import { qualifiedPlural, type Resource } from '../../kube-client/resources.js';
 
 export interface StorageChange {
   readonly revision: number;

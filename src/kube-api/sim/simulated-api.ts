@@ -19,15 +19,15 @@ import type {
   WatchEvent,
   WatchOptions,
   WriteOptions,
-} from '../port.js';
-import { apiVersionOf, type PostedSubresource, type Resource } from '../resources.js';
+} from '../../kube-client/port.js';
+import { apiVersionOf, type PostedSubresource, type Resource } from '../../kube-client/resources.js';
+import { ObjectServer } from '../objects/object-server.js';
+import { isReview, type Reviewers, respondToPost, respondToReview } from '../objects/posted.js';
+import { filterOf } from '../objects/selectors.js';
+import { tooLarge } from '../objects/server-errors.js';
+import { Storage, type StorageSnapshot } from '../objects/storage.js';
+import { Watches } from '../objects/watches.js';
 import { type ApiCall, ApiFaults } from './faults.js';
-import { ObjectServer } from './object-server.js';
-import { isReview, type Reviewers, respondToPost, respondToReview } from './posted.js';
-import { filterOf } from './selectors.js';
-import { tooLarge } from './server-errors.js';
-import { Storage, type StorageSnapshot } from './storage.js';
-import { Watches } from './watches.js';
 
 export interface SimulatedKubeApiOptions extends Reviewers {
   readonly clock: Clock;

@@ -5,8 +5,8 @@ import { computeQosClass } from '../../kube/pods/qos.js';
 import type { KubeObject, ObjectMeta, Pod } from '../../kube/types/index.js';
 import { clone } from '../../kube/values/deep-equal.js';
 import { formatTimestamp } from '../../kube/values/go-format.js';
-import { isMapping, jsonEqual, member } from '../patches/json.js';
-import type { ObjectSubresource, Resource } from '../resources.js';
+import { isMapping, jsonEqual, member } from '../../kube-client/patches/json.js';
+import type { ObjectSubresource, Resource } from '../../kube-client/resources.js';
 
 /** Kinds whose status only their controllers write, through the subresource. */
 const kindsWithStatus: ReadonlySet<string> = new Set([
@@ -19,6 +19,12 @@ const kindsWithStatus: ReadonlySet<string> = new Set([
   'CertificateSigningRequest',
   'PodCertificateRequest',
   'VolumeAttachment',
+  'Deployment',
+  'ReplicaSet',
+  'StatefulSet',
+  'DaemonSet',
+  'Job',
+  'CronJob',
 ]);
 
 export interface AssignedIdentity {

@@ -2,10 +2,10 @@
 
 import type { KubeObject, LabelSelectorRequirement } from '../../kube/types/index.js';
 import { selectorMatches } from '../../kube/values/label-selector.js';
-import { ApiError } from '../api-error.js';
-import { member } from '../patches/json.js';
-import type { ObjectSelection } from '../port.js';
-import type { Resource } from '../resources.js';
+import { ApiError } from '../../kube-client/api-error.js';
+import { member } from '../../kube-client/patches/json.js';
+import type { ObjectSelection } from '../../kube-client/port.js';
+import type { Resource } from '../../kube-client/resources.js';
 
 export type ObjectFilter = (object: KubeObject) => boolean;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Cancelled, settle, VirtualClock } from '../../async/index.js';
 import type { ConfigMap } from '../../kube/types/index.js';
-import { ApiError, ApiUnreachable, isNotFound } from '../api-error.js';
-import { resources } from '../resources.js';
+import { ApiError, ApiUnreachable, isNotFound } from '../../kube-client/api-error.js';
+import { resources } from '../../kube-client/resources.js';
 import { SimulatedKubeApi } from './simulated-api.js';
 
 const maps = resources.configMaps;
