@@ -1,4 +1,6 @@
 /** The whole agent as a library, on a real CRI socket with a simulated runtime behind it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -31,7 +33,10 @@ afterEach(async () => {
 });
 
 /** Read from a file and flags, as a user's is; no port listens unless a test asks for one. */
-async function configured(settings: object = {}): Promise<LoadedConfiguration> {
+async function configured(
+  settings: object = {},
+  flags: readonly string[] = [],
+): Promise<LoadedConfiguration> {
   const file = path.join(dir, 'config.json');
   const content = {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -58,6 +63,7 @@ async function configured(settings: object = {}): Promise<LoadedConfiguration> {
     path.join(dir, 'devices'),
     '--hostname-override',
     'n1',
+    ...flags,
   ];
   const loaded = await readConfiguration({ argv, cwd: dir });
   if (loaded.kind !== 'run') throw new Error(`the flags ask for ${loaded.kind}`);
@@ -122,6 +128,21 @@ it('runs the pods of a directory until it is stopped, and leaves nothing behind'
   await expectNoMoreThan(before.resources);
   expect(process.listenerCount('exit')).toBe(before.exitListeners);
   await expect(agent.run(stop.signal)).rejects.toThrow('an agent runs once');
+}, 60_000);
+
+it('gives way to another process that wants its lock file', async () => {
+  const lock = path.join(dir, 'lock');
+  const configuration = await configured({}, ['--lock-file', lock, '--exit-on-lock-contention']);
+  const before = resources();
+  const { sink, text } = textLog();
+  const agent = createAgent({ configuration, environment: {}, logSink: sink });
+  const ended = agent.run(new AbortController().signal);
+  await agent.ready();
+  const other = spawn('flock', [lock, 'sleep', '0'], { stdio: 'inherit' });
+  const [[exitCode]] = await Promise.all([once(other, 'exit'), ended]);
+  expect(exitCode).toBe(0);
+  expect(text()).toContain(`process ${other.pid} waits for the lock file ${lock}, stopping`);
+  await expectNoMoreThan(before);
 }, 60_000);
 
 it('an agent that is stopped before it starts starts nothing', async () => {

@@ -1,5 +1,6 @@
 /** One run of the agent from the first check to the end: the order in which it opens things, and closes them again. */
 import path from 'node:path';
+import { systemClock } from '../async/index.js';
 import { createCriMetrics } from '../cri/index.js';
 import type { Kubelet } from '../kubelet/index.js';
 import {
@@ -15,7 +16,8 @@ import type { AgentOptions } from './agent.js';
 import type { OpenCluster } from './cluster.js';
 import type { AgentNode } from './kubelet-options.js';
 import { servesMainPort } from './listeners.js';
-import { loggedTimeline } from './log.js';
+import { whileLocked } from './lock-file.js';
+import { type LoggedTimeline, loggedTimeline } from './log.js';
 import { chooseNodeName } from './node-name.js';
 import { runKubelet } from './run-kubelet.js';
 import { connectRuntime, validateRuntime } from './runtime-connection.js';
@@ -27,24 +29,46 @@ import {
   setOomScore,
 } from './start-checks.js';
 import { followStopRequest } from './stop-request.js';
-import { findSystemd } from './systemd.js';
+import { findSystemd, type Systemd } from './systemd.js';
 import { keepOnDisk } from './timeline-on-disk.js';
 import { startTracing } from './tracing.js';
 import { kubernetesVersion } from './version.js';
 
 /** Runs until the signal is aborted or the agent cannot go on; nothing of it is left afterwards. */
 export async function runAgent(
-  { configuration, environment, logSink, infoSink }: Required<AgentOptions>,
+  options: Required<AgentOptions>,
   signal: AbortSignal,
   onReady: (kubelet: Kubelet) => void,
 ): Promise<void> {
-  const { flags, config, standalone } = configuration;
+  const { configuration, environment, logSink, infoSink } = options;
+  const { flags, config } = configuration;
   const host = await readMachineFacts();
   refuseImpossible(configuration, host);
-  const nodeName = chooseNodeName(flags.hostnameOverride);
   const systemd = findSystemd(environment);
   const log = loggedTimeline(config.logging, { main: logSink, info: infoSink });
+  try {
+    // Before all that two agents would share: the timeline on disk, the ports, the runtime.
+    await whileLocked(flags, { clock: systemClock, timeline: log.timeline }, signal, (untilStopped) =>
+      runLogged({ configuration, environment, host, systemd, log, onReady }, untilStopped),
+    );
+  } finally {
+    await log.close();
+  }
+}
+
+interface LoggedRun extends Pick<AgentNode, 'configuration' | 'environment' | 'host'> {
+  readonly systemd: Systemd;
+  readonly log: LoggedTimeline;
+  readonly onReady: (kubelet: Kubelet) => void;
+}
+
+async function runLogged(
+  { configuration, environment, host, systemd, log, onReady }: LoggedRun,
+  signal: AbortSignal,
+): Promise<void> {
+  const { flags, config, standalone } = configuration;
   const { timeline } = log;
+  const nodeName = chooseNodeName(flags.hostnameOverride);
   const ring = keepOnDisk(timeline, path.join(path.resolve(flags.rootDir), 'timeline'));
   const stop = followStopRequest(signal, { timeline, onStop: log.stopping });
   try {
@@ -89,7 +113,6 @@ export async function runAgent(
   } finally {
     stop.release();
     await ring.close();
-    await log.close();
   }
 }
 

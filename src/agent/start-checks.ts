@@ -32,11 +32,6 @@ export function refuseImpossible(
       `--object-manifest-path ${flags.objectManifestPath}: the objects of pods come from the API server of --kubeconfig; leave one of the two out`,
     );
   }
-  if (flags.lockFile !== '') {
-    throw new StartFailure(
-      `--lock-file ${flags.lockFile}: this build takes no lock, so it could not keep a second agent away; leave the flag out`,
-    );
-  }
   if (flags.rootDir === '') throw new StartFailure('--root-dir must name a directory');
   if (host.swapCapacityBytes > 0 && config.failSwapOn) {
     throw new StartFailure(

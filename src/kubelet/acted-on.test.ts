@@ -87,7 +87,7 @@ it.each(configFields.map(({ path }) => path))(
   },
 );
 
-const configurationFlags = ['configDir', 'lenientConfig', 'exitOnLockContention', 'reportedVersion'];
+const configurationFlags = ['configDir', 'lenientConfig', 'reportedVersion'];
 const flagKeys = flagSpecs.flatMap(({ target }) => (target.to === 'kubelet' ? [target.key] : []));
 it.each(flagKeys)('flag %s is told to have an effect exactly if it has one', (key) => {
   if (configurationFlags.includes(key)) return expect(inertFlags.has(key)).toBe(false);

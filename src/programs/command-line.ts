@@ -11,6 +11,8 @@ const operandMarks = {
   chcon: '--',
   containerd: 'none',
   ctr: '--',
+  // Its one operand is the number of a descriptor.
+  flock: 'none',
   // Passes everything after `--` as options to the file-system checker.
   fsck: 'none',
   ip: 'none',

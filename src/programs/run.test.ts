@@ -1,5 +1,5 @@
 /** Programs that run to their end, and programs that do not. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -57,6 +57,13 @@ describe('runProgram', () => {
     const others = /^(PWD|OLDPWD|SHLVL|_)=/;
     const lines = end.stdout.split('\n').filter((entry) => !others.test(entry));
     expect(new Set(lines)).toEqual(new Set(['PATH=/usr/bin:/bin', 'WORD=x', '/', '']));
+  });
+
+  it('passes open files', async () => {
+    const file = openSync(join(dir, 'passed'), 'w');
+    expect(await run('echo written >&3', { files: [file] })).toMatchObject({ exitCode: 0 });
+    closeSync(file);
+    expect(readFileSync(join(dir, 'passed'), 'utf8')).toBe('written\n');
   });
 
   it('passes words unchanged', async () => {

@@ -17,6 +17,8 @@ export interface ProgramRunOptions {
   readonly outputLimitBytes: number;
   /** Written to stdin, which is then closed. */
   readonly input?: string | Uint8Array;
+  /** Open descriptors of this process that the program gets as 3, 4, … */
+  readonly files?: readonly number[];
 }
 
 export interface ProgramOutput {
@@ -37,12 +39,13 @@ export type ProgramEnd =
 const drainLimitMs = 1_000;
 
 export function runProgram(line: CommandLine, options: ProgramRunOptions): Promise<ProgramEnd> {
-  const { clock, limitMs, signal, env, outputLimitBytes, input } = options;
+  const { clock, limitMs, signal, env, outputLimitBytes, input, files = [] } = options;
   return new Promise((resolve, reject) => {
     throwIfCancelled(signal);
     let child: ChildProcess;
     try {
-      child = startProgram(line, { env, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+      const stdin = input === undefined ? 'ignore' : 'pipe';
+      child = startProgram(line, { env, stdio: [stdin, 'pipe', 'pipe', ...files] });
     } catch (error) {
       resolve({ kind: 'not-started', code: codeOf(error), stdout: '', stderr: '' });
       return;

@@ -4,6 +4,8 @@ import type { NoData } from './entry-data.js';
 export interface AgentEntries {
   /** The agent was asked to stop. */
   'agent.stop': { reason: string };
+  /** The agent waits for its lock file, or holds it. */
+  'agent.lock': NoData;
   /** The agent waits for the container runtime. */
   'agent.runtime': NoData;
   /** The agent does not run as root. */
