@@ -100,6 +100,13 @@ describe('nextStep', () => {
     expect(step({ kind: 'wait', sent }, dirty)).toEqual({ do: 'become', state });
   });
 
+  it('keeps a certificate for a while that is due at once by the clock of this node', () => {
+    const seen = { ...pending, status: issuedStatus(pending, times) };
+    const ahead = nowMs + 24 * 60 * minute;
+    const taken = step({ kind: 'wait', sent: { ...sent, abandonAtMs: ahead + minute } }, seen, ahead);
+    expect(taken).toMatchObject({ do: 'become', state: { issued: { refreshAtMs: ahead + minute + 7_000 } } });
+  });
+
   it.each(['Denied', 'Failed'])('gives up for ever when it is %s, also at a refresh', (type) => {
     const state = { kind: type.toLowerCase(), reason: 'Why', message: 'because' };
     expect(step({ kind: 'wait', sent }, condition(type))).toEqual({ do: 'become', state });

@@ -50,6 +50,8 @@ export interface PodCertificateFacts {
 export const largestJitterMs = 300_000;
 const assumeDeletedAfterMs = 600_000;
 const overdueAfterMs = 600_000;
+/** Where the clocks of node and signer differ, a new certificate may be old at once; it is kept for so long. */
+const shortestUseMs = 60_000;
 
 export function nextStep(state: PodCertificateState, facts: PodCertificateFacts): PodCertificateStep {
   switch (state.kind) {
@@ -83,7 +85,7 @@ function afterRequest(
     if (status !== 'True') continue;
     if (type === 'Denied') return { do: 'become', state: refused('denied', reason, message) };
     if (type === 'Failed') return { do: 'become', state: refused('failed', reason, message) };
-    if (type === 'Issued') return { do: 'become', state: issuedState(sent.keyPem, seen, jitterMs) };
+    if (type === 'Issued') return { do: 'become', state: issuedState(sent.keyPem, seen, nowMs, jitterMs) };
   }
   return { do: 'rest', untilMs: Number.POSITIVE_INFINITY };
 }
@@ -97,6 +99,7 @@ function refused(kind: 'denied' | 'failed', reason: string, message: string): Po
 function issuedState(
   keyPem: string,
   { status = {} }: PodCertificateRequest,
+  nowMs: number,
   jitterMs: number,
 ): PodCertificateState {
   const { certificateChain: chain = '', beginRefreshAt = '', notAfter = '' } = status;
@@ -110,7 +113,8 @@ function issuedState(
     return unusable(`the chain has more than ${podCertificateLimits.chainBytes} bytes`);
   const chainPem = certificateChain(chain);
   if (!isFor(chainPem, keyPem)) return unusable('the chain does not begin with a certificate for the key');
-  return { kind: 'fresh', issued: { keyPem, chainPem, refreshAtMs: refreshAtMs + jitterMs, notAfterMs } };
+  const useUntilMs = Math.max(refreshAtMs, nowMs + shortestUseMs) + jitterMs;
+  return { kind: 'fresh', issued: { keyPem, chainPem, refreshAtMs: useUntilMs, notAfterMs } };
 }
 
 function isFor(chainPem: string, keyPem: string): boolean {
