@@ -1,6 +1,8 @@
 /** Keys of every type, with a request that proves them. */
 import { createPrivateKey, createPublicKey, verify, X509Certificate } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { settle } from '../../async/index.js';
 import { members, signRequestDer } from '../../x509/test-signing.js';
 import { makePodKey } from './keys.js';
 
@@ -38,3 +40,21 @@ it.each(kinds)(
 it('refuses a type that it does not know', async () => {
   await expect(makePodKey('RSA1024')).rejects.toThrow('unknown key type "RSA1024"');
 });
+
+it('leaves threads to others, however many slow keys are wanted', async () => {
+  const ended: string[] = [];
+  const keys = Array.from({ length: 5 }, () => makePodKey('RSA3072').then(() => ended.push('key')));
+  await settle();
+  await stat('/').then(() => ended.push('file'));
+  expect(ended).toEqual(['file']);
+  await Promise.all(keys);
+}, 120_000);
+
+it('makes no slow key for one who has stopped waiting for its turn', async () => {
+  const first = makePodKey('RSA3072');
+  const stopping = new AbortController();
+  const second = makePodKey('RSA3072', stopping.signal);
+  stopping.abort();
+  await expect(second).rejects.toThrow('context canceled');
+  await first;
+}, 60_000);

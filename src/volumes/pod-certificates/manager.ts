@@ -53,7 +53,7 @@ export interface PodCertificateManagerOptions {
 const firstIssueMs = 5_000;
 /** Every certificate is looked at once in one to two of these: the wall clock may be set, and pods go. */
 const passMs = 60_000;
-/** Keys take a CPU each, and requests share the rate limit of the API client. */
+/** Requests share the rate limit of the API client. */
 const parallelSteps = 4;
 
 export class PodCertificateManager implements PodCertificates {
@@ -232,7 +232,7 @@ export class PodCertificateManager implements PodCertificates {
     if (nodeUid === undefined) throw new Error('the API has not shown this node yet');
     const ref = { namespace, name: serviceAccountOf(source) };
     const { metadata } = await api.get(resources.serviceAccounts, ref, { signal });
-    const { keyPem, stubRequest } = await makePodKey(source.projection.keyType);
+    const { keyPem, stubRequest } = await makePodKey(source.projection.keyType, signal);
     const created = await api.create(
       resources.podCertificateRequests,
       podCertificateRequest(source, {
