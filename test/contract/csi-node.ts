@@ -197,7 +197,11 @@ export class CsiTestNode {
         secret: async (namespace, name) => {
           const found = this.secrets.get(`${namespace}/${name}`);
           if (found === undefined) throw new Error(`secrets "${name}" not found`);
-          return found;
+          const values = Object.entries(found).map(([key, text]) => [
+            key,
+            Buffer.from(text).toString('base64'),
+          ]);
+          return { metadata: {}, data: Object.fromEntries(values) };
         },
         attachment: async (name) => {
           const found = this.attachments.get(name);

@@ -1,5 +1,5 @@
 /** Holds flexVolume volumes against a real driver: a program that mounts, and one that misbehaves. */
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/async/index.js';
@@ -11,20 +11,28 @@ import { createTempDir, type TempDir } from '../env/index.js';
 
 const host = linuxHost();
 const signal = new AbortController().signal;
+/** No text. */
+const keytab = Buffer.from([5, 2, 0xff, 0xfe, 0]);
+let secretType: string;
 let temp: TempDir;
 let plugin: VolumePlugin;
 const at = (...parts: string[]): string => path.join(temp.path, ...parts);
 
-const newPlugin = (): VolumePlugin =>
+const runDriver = flexPrograms(systemClock);
+const newPlugin = (run = runDriver): VolumePlugin =>
   flexVolumes({
     host,
     clock: systemClock,
     rootDir: at('root'),
     directory: at('exec'),
-    run: flexPrograms(systemClock),
+    run,
     readSecret: async (namespace, name) => {
       if (name !== 'key') throw new Error(`secrets "${name}" not found`);
-      return { word: `${namespace}-word` };
+      const data = {
+        word: Buffer.from(`${namespace}-word`).toString('base64'),
+        keytab: keytab.toString('base64'),
+      };
+      return { metadata: {}, type: secretType, data };
     },
   });
 
@@ -39,6 +47,7 @@ beforeEach(async () => {
   await chmod(driver, 0o755);
   await mkdir(at('data'));
   await writeFile(at('data/file'), 'kept');
+  secretType = 'example/bind';
   plugin = newPlugin();
 });
 afterEach(async () => {
@@ -85,6 +94,7 @@ describe('a flexVolume', () => {
       'kubernetes.io/serviceAccount.name': 'clerk',
       'kubernetes.io/mounterArgs.FsGroup': '7',
       'kubernetes.io/secret/word': Buffer.from('shop-word').toString('base64'),
+      'kubernetes.io/secret/keytab': keytab.toString('base64'),
     });
     await setUp();
     expect(await names()).toEqual(['init', 'mount']);
@@ -123,6 +133,76 @@ describe('a flexVolume', () => {
       message: expect.stringContaining('cannot read the secret shop/none'),
     });
     expect(await names()).toEqual(['init']);
+  });
+
+  it('gets no secret that is not of the type of its driver', async () => {
+    secretType = 'Opaque';
+    await expect(setUp(volume({ secretRef: { name: 'key' } }))).rejects.toMatchObject({
+      failureClass: 'transient',
+      message: expect.stringContaining('its type is "Opaque", not "example/bind"'),
+    });
+    expect(await names()).toEqual(['init']);
+  });
+
+  const word = Buffer.from('shop-word').toString('base64');
+  it.each([
+    ['in no JSON', `+ mount {"kubernetes.io/secret/word":"${word}"} shop-word`],
+    ['in its answer', `{"status":"Failure","message":"bad password shop-word (${word})"}`],
+  ])('shows nobody the secret that its driver repeats %s', async (_, text) => {
+    await order({ mount: { does: 'says', text, exitCode: 1 } });
+    const failure = await setUp(volume({ secretRef: { name: 'key' } })).catch(
+      (error: Error) => error.message,
+    );
+    expect(failure).toContain('<secret>');
+    expect(failure).not.toContain('shop-word');
+    expect(failure).not.toContain(word);
+  });
+
+  it('is given to the group of its pod by a run after one that ended too early', async () => {
+    const stopping = new AbortController();
+    plugin = newPlugin(async (executable, words, ...rest) => {
+      const end = await runDriver(executable, words, ...rest);
+      if (words[0] === 'mount') stopping.abort();
+      return end;
+    });
+    const request = { pod, spec: volume(), isRemount: false, signal: stopping.signal };
+    await expect(plugin.setUp(request)).rejects.toThrow('context canceled');
+    expect((await host.files.stat(target())).gid).not.toBe(7);
+    plugin = newPlugin();
+    await setUp();
+    expect(await names()).toEqual(['init', 'mount', 'init']);
+    expect((await host.files.stat(target())).gid).toBe(7);
+    // Not again: containers may have changed it on purpose.
+    await chown(target(), 0, 9);
+    plugin = newPlugin();
+    await setUp();
+    expect((await host.files.stat(target())).gid).toBe(9);
+  });
+
+  it('can have its driver replaced by one that needs no attaching', async () => {
+    await order({ init: { does: 'says', text: '{"status":"Success"}' } });
+    await expect(setUp()).rejects.toThrow('wants its volumes attached');
+    await order({});
+    await setUp();
+    expect(await names()).toEqual(['init', 'init', 'mount']);
+  });
+
+  it('is not relabelled if its driver says so, also after a restart', async () => {
+    const capabilities = { attach: false, selinuxRelabel: false };
+    await order({ init: { does: 'says', text: JSON.stringify({ status: 'Success', capabilities }) } });
+    await setUp();
+    expect(plugin.traits(volume()).relabel).toBe(false);
+    plugin = newPlugin();
+    await setUp();
+    expect(plugin.traits(volume()).relabel).toBe(false);
+  });
+
+  it('stays usable after a restart while its driver is broken', async () => {
+    await setUp();
+    plugin = newPlugin();
+    await order({ init: { does: 'says', text: 'broken', exitCode: 1 } });
+    await setUp();
+    expect(plugin.traits(volume()).relabel).toBe(true);
   });
 
   it.each<[string, object, string, string]>([

@@ -26,7 +26,7 @@ async function start({ errorCode, periodSeconds }: Case) {
         }),
       },
       objects: {
-        secret: async () => ({}),
+        secret: async () => ({ metadata: {} }),
         attachment: async () => ({
           isDeleting: false,
           attached: false,

@@ -100,7 +100,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
         : {}),
       ...(facts.swapCapacityBytes > 0 ? { onSwappable: () => warnOfSwap(settings) } : {}),
       warn,
-      readDiskSecret: csiObjects && ((...secret) => csiObjects.secret(...secret)),
+      readSecret: csiObjects && ((...secret) => csiObjects.secret(...secret)),
       csi: csiVolumes({
         host,
         clock,

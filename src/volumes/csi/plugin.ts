@@ -2,7 +2,7 @@
 import { join } from 'node:path/posix';
 import type { Clock } from '../../async/index.js';
 import { type Host, hostApart } from '../../host/index.js';
-import type { Pod } from '../../kube/index.js';
+import type { Pod, Secret } from '../../kube/index.js';
 import {
   type ServiceAccountTokens,
   VolumeFailure,
@@ -37,7 +37,7 @@ import { volumeProblem } from './volume-problem.js';
 
 /** What the cluster has for CSI volumes; read anew at each use. */
 export interface CsiObjects {
-  secret(namespace: string, name: string, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
+  secret(namespace: string, name: string, signal: AbortSignal): Promise<Secret>;
   attachment(name: string, signal: AbortSignal): Promise<CsiAttachment>;
 }
 

@@ -1,6 +1,7 @@
 /** Reads the secrets that a volume's drivers are given. */
 import { errorText } from '../../async/index.js';
 import { VolumeFailure } from '../contracts.js';
+import { secretTexts } from '../secret-texts.js';
 import type { CsiVolumesOptions } from './plugin.js';
 
 /** Rejects with a transient failure; the text never has content of the secret. */
@@ -12,7 +13,7 @@ export async function readSecret(
 ): Promise<Readonly<Record<string, string>>> {
   try {
     if (objects === undefined) throw new Error('this node has no API server to read it from');
-    return await objects.secret(namespace, name, signal);
+    return secretTexts(await objects.secret(namespace, name, signal));
   } catch (error) {
     throw new VolumeFailure(
       'transient',

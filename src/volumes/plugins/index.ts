@@ -1,9 +1,10 @@
 /** The kinds of volumes that this node mounts. */
 import type { Clock } from '../../async/index.js';
 import type { Host } from '../../host/index.js';
-import type { ObjectStore, Pod, ResourceList } from '../../kube/index.js';
+import type { ObjectStore, Pod, ResourceList, Secret } from '../../kube/index.js';
 import type { ServiceAccountTokens, TrustBundles, VolumePlugin } from '../contracts.js';
 import type { PodCertificates } from '../pod-certificates/index.js';
+import { secretTexts } from '../secret-texts.js';
 import type { RunTool } from './disk-tools.js';
 import { emptyDirVolumes, type MemorySizes } from './empty-dir.js';
 import { EmptyDirectories } from './empty-directories.js';
@@ -43,8 +44,10 @@ export interface VolumePluginsOptions {
   readonly onSwappable?: () => void;
   /** Formats and checks disks, and logs in at iSCSI targets; without it only formatted local disks can be mounted. */
   readonly runDiskTool?: RunTool;
-  /** Reads secrets of disks, also from other namespaces than the pod's. Default: from `objects`. */
-  readonly readDiskSecret?: ReadDiskSecret | undefined;
+  /** Reads secrets of volumes, also from other namespaces than the pod's. Default: from `objects`. */
+  readonly readSecret?:
+    | ((namespace: string, name: string, signal: AbortSignal) => Promise<Secret>)
+    | undefined;
   /** Where flexVolume drivers are, and how they are started; left out on a machine that is not this process's own. */
   readonly flex?: { readonly directory: string; readonly run: RunFlexDriver } | undefined;
   /** CSI volumes; left out where no driver can be reached. */
@@ -71,8 +74,9 @@ export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlu
   });
   const sizes: MemorySizes = { nodeAllocatable, ...(podMemoryLimit === undefined ? {} : { podMemoryLimit }) };
   const context = { host, clock, rootDir, directories, sizes, allowsUsers };
-  const readSecret = options.readDiskSecret ?? secretsOf(objects);
-  const disks = { host, clock, rootDir, runDiskTool, readSecret, warn };
+  const readSecret = options.readSecret ?? objects.secret.bind(objects);
+  const readDiskSecret: ReadDiskSecret = async (...secret) => secretTexts(await readSecret(...secret));
+  const disks = { host, clock, rootDir, runDiskTool, readSecret: readDiskSecret, warn };
   const plugins = [
     emptyDirVolumes({ rootDir, directories, allowsModes, ...sizes }),
     hostPathVolumes({ host }),
@@ -104,13 +108,4 @@ export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlu
     gitRepoVolumes(),
   ];
   return [...plugins, unsupportedVolumes(plugins)];
-}
-
-function secretsOf(objects: ObjectStore): ReadDiskSecret {
-  return async (namespace, name, signal) => {
-    const { data = {} } = await objects.secret(namespace, name, signal);
-    return Object.fromEntries(
-      Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]),
-    );
-  };
 }

@@ -4,12 +4,7 @@ import type { CsiObjects } from '../plugin.js';
 
 export function apiCsiObjects(api: KubeApi): CsiObjects {
   return {
-    async secret(namespace, name, signal) {
-      const { data = {} } = await api.get(resources.secrets, { namespace, name }, { signal });
-      return Object.fromEntries(
-        Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]),
-      );
-    },
+    secret: (namespace, name, signal) => api.get(resources.secrets, { namespace, name }, { signal }),
     async attachment(name, signal) {
       const { metadata, status } = await api.get(resources.volumeAttachments, { name }, { signal });
       return {

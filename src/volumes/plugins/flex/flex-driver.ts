@@ -31,6 +31,13 @@ export interface FlexCapabilities {
   readonly relabel: boolean;
 }
 
+/** What a driver is told of a volume. */
+export interface FlexOptions {
+  readonly text: string;
+  /** The secrets among them, in base64. */
+  readonly secrets: readonly string[];
+}
+
 /** `vendor/driver`, or `driver`: its parts are names of files. */
 const driverName = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)?$/;
 
@@ -43,18 +50,22 @@ export function flexExecutable(directory: string, driver: string): string {
   return join(directory, driver.replace('/', '~'), basename(driver));
 }
 
-/** What a driver's output means; whatever it is, this answers. */
-export function flexAnswer(end: ProgramEnd): FlexAnswer {
+/** What a driver's output means; whatever it is, this answers, and without the secrets that the driver was told. */
+export function flexAnswer(end: ProgramEnd, secrets: readonly string[] = []): FlexAnswer {
   if (end.kind !== 'exited') return { kind: 'failure', message: endText(end) };
   const fields = jsonFields(end.stdout);
   if (fields === undefined) {
     const said = `${end.stdout} ${end.stderr}`.trim();
-    return { kind: 'failure', message: `its answer is no JSON (exit code ${end.exitCode}): ${cut(said)}` };
+    return {
+      kind: 'failure',
+      message: `its answer is no JSON (exit code ${end.exitCode}): ${cut(without(secrets, said))}`,
+    };
   }
   if (fields.status === 'Not supported') return { kind: 'not-supported' };
   const message = typeof fields.message === 'string' ? fields.message : '';
   if (fields.status !== 'Success' || end.exitCode !== 0) {
-    return { kind: 'failure', message: cut(message) || `it ended with ${end.exitCode} and no message` };
+    const shown = cut(without(secrets, message));
+    return { kind: 'failure', message: shown || `it ended with ${end.exitCode} and no message` };
   }
   return { kind: 'success', fields };
 }
@@ -80,20 +91,26 @@ export class FlexDrivers {
     this.#options = options;
   }
 
+  /** Undefined for a driver that was not needed yet. */
+  known(driver: string): FlexCapabilities | undefined {
+    return this.#capabilities.get(driver);
+  }
+
   /** Starts the driver with `init` when it is first needed. */
   async capabilities(driver: string, signal: AbortSignal): Promise<FlexCapabilities> {
-    const known = this.#capabilities.get(driver);
+    const known = this.known(driver);
     if (known !== undefined) return known;
     const answer = await this.#call(driver, ['init'], signal);
     // A driver that is not there, or does not work, has done nothing.
     if (answer.kind !== 'success') throw new VolumeFailure('transient', failureText(driver, 'init', answer));
     const capabilities = flexCapabilities(answer.fields);
-    this.#capabilities.set(driver, capabilities);
+    // A driver that cannot be used is asked again: the administrator may have put another in its place.
+    if (!capabilities.attach) this.#capabilities.set(driver, capabilities);
     return capabilities;
   }
 
-  async mount(driver: string, target: string, options: string, signal: AbortSignal): Promise<void> {
-    const answer = await this.#call(driver, ['mount', target, options], signal);
+  async mount(driver: string, target: string, told: FlexOptions, signal: AbortSignal): Promise<void> {
+    const answer = await this.#call(driver, ['mount', target, told.text], signal, told.secrets);
     if (answer.kind !== 'success') throw new VolumeFailure('uncertain', failureText(driver, 'mount', answer));
   }
 
@@ -108,9 +125,10 @@ export class FlexDrivers {
     driver: string,
     words: readonly string[],
     signal: AbortSignal | undefined,
+    secrets: readonly string[] = [],
   ): Promise<FlexAnswer> {
     const { directory, run } = this.#options;
-    return flexAnswer(await run(flexExecutable(directory, driver), words, signal));
+    return flexAnswer(await run(flexExecutable(directory, driver), words, signal), secrets);
   }
 }
 
@@ -142,6 +160,14 @@ function jsonFields(text: string): Readonly<Record<string, unknown>> | undefined
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Drivers repeat what they were told, a script that traces its commands for one; what they say becomes an event. */
+function without(secrets: readonly string[], text: string): string {
+  const forms = secrets.flatMap((secret) => [secret, Buffer.from(secret, 'base64').toString('utf8')]);
+  // A secret may be a part of another one.
+  const longestFirst = forms.filter((form) => form !== '').sort((a, b) => b.length - a.length);
+  return longestFirst.reduce((shown, form) => shown.replaceAll(form, '<secret>'), text);
 }
 
 function cut(text: string): string {

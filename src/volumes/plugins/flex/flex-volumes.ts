@@ -1,17 +1,7 @@
 /** The flexVolume plugin: volumes that a program of the administrator mounts and unmounts. */
-import { join } from 'node:path/posix';
 import { type Clock, errorText } from '../../../async/index.js';
-import {
-  cleanMountPoint,
-  type Host,
-  hostApart,
-  isMissing,
-  isMountPoint,
-  readRegular,
-  replaceFile,
-  temporarySuffix,
-} from '../../../host/index.js';
-import type { FlexPersistentVolumeSource, FlexVolumeSource, Pod } from '../../../kube/index.js';
+import { cleanMountPoint, type Host, hostApart, isMissing, isMountPoint } from '../../../host/index.js';
+import type { FlexPersistentVolumeSource, FlexVolumeSource, Pod, Secret } from '../../../kube/index.js';
 import {
   type SetUpRequest,
   VolumeFailure,
@@ -21,11 +11,10 @@ import {
 } from '../../contracts.js';
 import { giveToPodGroup } from '../../ownership/index.js';
 import { innerNameOf } from '../inner-name.js';
-import { removeEmpty, removeFile } from '../remote-disks/disk-notes.js';
-import type { ReadDiskSecret } from '../remote-disks/index.js';
 import { fsGroupOf } from '../volume-modes.js';
-import { podPluginDirectory, podVolumeDirectory } from '../volume-paths.js';
-import { FlexDrivers, isFlexDriverName, type RunFlexDriver } from './flex-driver.js';
+import { podVolumeDirectory } from '../volume-paths.js';
+import { FlexDrivers, type FlexOptions, isFlexDriverName, type RunFlexDriver } from './flex-driver.js';
+import { FlexNotes } from './flex-notes.js';
 import { flexLimits } from './limits.js';
 
 export interface FlexVolumesOptions {
@@ -35,22 +24,35 @@ export interface FlexVolumesOptions {
   /** Where the administrator puts drivers. */
   readonly directory: string;
   readonly run: RunFlexDriver;
-  readonly readSecret: ReadDiskSecret;
+  /** Reads a secret as it is now. */
+  readonly readSecret: (namespace: string, name: string, signal: AbortSignal) => Promise<Secret>;
   /** Receives Warning events of the pod. */
   readonly warn?: ((pod: Pod, reason: string, message: string) => void) | undefined;
 }
 
 const pluginName = 'kubernetes.io/flexvolume';
 const directoryMode = 0o750;
-/** The note in a pod's directory of the driver that mounted its volume. */
-const noteName = 'driver.json';
 
 export function flexVolumes(options: FlexVolumesOptions): VolumePlugin {
   const { host, rootDir, directory, run } = options;
   const drivers = new FlexDrivers({ directory, run });
   const pathOf = ({ podUid, innerName }: VolumeRemains): string =>
     podVolumeDirectory(rootDir, podUid, pluginName, innerName);
-  const notes = new FlexNotes(options);
+  const notes = new FlexNotes(host, rootDir, pluginName);
+  const driverOf = (spec: VolumeSpec): string => sourceOf(spec)?.driver ?? '';
+  /** Once for a mount, also if an earlier attempt failed after it. */
+  const own = async ({ pod, spec, signal }: SetUpRequest, target: string): Promise<void> => {
+    if (fsGroupOf(pod) === undefined || isReadOnly(spec)) return;
+    const remains = { podUid: pod.metadata.uid, innerName: innerNameOf(spec) };
+    try {
+      if ((await notes.read(remains))?.isOwned === true) return;
+      await giveToPodGroup({ ...options, host: hostApart(host, target) }, pod, target, signal);
+      await notes.write(remains, { driver: driverOf(spec), isOwned: true });
+    } catch (error) {
+      // The driver has mounted it.
+      throw new VolumeFailure('uncertain', errorText(error), { cause: error });
+    }
+  };
   return {
     name: pluginName,
     refreshes: false,
@@ -59,32 +61,41 @@ export function flexVolumes(options: FlexVolumesOptions): VolumePlugin {
     accepts: (spec) => sourceOf(spec) !== undefined,
     innerName: innerNameOf,
     problem: (spec) => {
-      const { driver = '' } = sourceOf(spec) ?? {};
+      const driver = driverOf(spec);
       return isFlexDriverName(driver) ? undefined : `flexVolume.driver ${JSON.stringify(driver)} is no name`;
     },
-    traits: (spec) => ({ managed: !isReadOnly(spec), readOnly: isReadOnly(spec), relabel: true }),
+    traits: (spec) => ({
+      managed: !isReadOnly(spec),
+      readOnly: isReadOnly(spec),
+      relabel: drivers.known(driverOf(spec))?.relabel ?? true,
+    }),
     hostPath: (spec, podUid) => pathOf({ podUid, innerName: innerNameOf(spec) }),
     async setUp(request) {
       const { pod, spec, signal } = request;
       const remains = { podUid: pod.metadata.uid, innerName: innerNameOf(spec) };
       const target = pathOf(remains);
-      if (await isMountPoint(host, target)) return;
-      const { driver = '' } = sourceOf(spec) ?? {};
+      const driver = driverOf(spec);
+      if (await isMountPoint(host, target)) {
+        // A mount of an earlier run is good also while its driver is not.
+        const known = await drivers.capabilities(driver, signal).catch(() => undefined);
+        if (known?.fsGroup === true) await own(request, target);
+        return;
+      }
       const { attach, fsGroup } = await drivers.capabilities(driver, signal);
       if (attach) {
         const problem = `the flexVolume driver ${driver} wants its volumes attached, which nodelet does not do; use a CSI driver`;
         throw new VolumeFailure('transient', problem);
       }
-      const text = await driverOptions(options, request);
-      await notes.write(remains, driver);
+      const told = await driverOptions(options, request);
+      await notes.write(remains, { driver, isOwned: false });
       await host.files.mkdir(target, { mode: directoryMode, recursive: true });
-      await drivers.mount(driver, target, text, signal);
-      if (fsGroup) await own(options, request, target);
+      await drivers.mount(driver, target, told, signal);
+      if (fsGroup) await own(request, target);
     },
     async tearDown(remains) {
       const target = pathOf(remains);
-      const driver = await notes.read(remains);
-      if (driver !== undefined && (await isThere(host, target))) await drivers.unmount(driver, target);
+      const note = await notes.read(remains);
+      if (note !== undefined && (await isThere(host, target))) await drivers.unmount(note.driver, target);
       // Also what a driver leaves to the kubelet.
       await cleanMountPoint(host, target);
       await notes.remove(remains);
@@ -93,19 +104,10 @@ export function flexVolumes(options: FlexVolumesOptions): VolumePlugin {
 }
 
 /** What the driver is told of the volume and its pod, as one argument. */
-async function driverOptions(
-  { readSecret }: FlexVolumesOptions,
-  { pod, spec, signal }: SetUpRequest,
-): Promise<string> {
+async function driverOptions(options: FlexVolumesOptions, request: SetUpRequest): Promise<FlexOptions> {
+  const { pod, spec } = request;
   const source = sourceOf(spec);
-  const { name, namespace } = secretOf(spec, pod);
-  const secret =
-    name === undefined
-      ? {}
-      : await readSecret(namespace, name, signal).catch((error: unknown) => {
-          const problem = `cannot read the secret ${namespace}/${name}: ${errorText(error)}`;
-          throw new VolumeFailure('transient', problem, { cause: error });
-        });
+  const secret = await secretData(options, request);
   const fsGroup = fsGroupOf(pod);
   const { fsType = '' } = source ?? {};
   const text = JSON.stringify({
@@ -119,85 +121,32 @@ async function driverOptions(
     'kubernetes.io/serviceAccount.name': pod.spec.serviceAccountName ?? '',
     ...(fsGroup === undefined ? {} : { 'kubernetes.io/mounterArgs.FsGroup': String(fsGroup) }),
     ...Object.fromEntries(
-      Object.entries(secret).map(([key, value]) => [
-        `kubernetes.io/secret/${key}`,
-        Buffer.from(value, 'utf8').toString('base64'),
-      ]),
+      Object.entries(secret).map(([key, value]) => [`kubernetes.io/secret/${key}`, value]),
     ),
   });
   if (Buffer.byteLength(text) > flexLimits.optionsBytes) {
     throw new VolumeFailure('transient', `flexVolume.options has more than ${flexLimits.optionsBytes} bytes`);
   }
-  return text;
+  return { text, secrets: Object.values(secret) };
 }
 
-async function own(
-  { host, clock, warn }: FlexVolumesOptions,
+/** The values are base64, so that none is changed. */
+async function secretData(
+  { readSecret }: FlexVolumesOptions,
   { pod, spec, signal }: SetUpRequest,
-  target: string,
-): Promise<void> {
-  if (fsGroupOf(pod) === undefined || isReadOnly(spec)) return;
-  await giveToPodGroup({ host: hostApart(host, target), clock, warn }, pod, target, signal).catch(
-    (error: unknown) => {
-      // The driver has mounted it.
-      throw new VolumeFailure('uncertain', errorText(error), { cause: error });
-    },
-  );
-}
-
-/** Which driver mounted the volume of a pod: only that one can take it down, and only the disk knows after a restart. */
-class FlexNotes {
-  readonly #host: Host;
-  readonly #rootDir: string;
-
-  constructor({ host, rootDir }: FlexVolumesOptions) {
-    this.#host = host;
-    this.#rootDir = rootDir;
-  }
-
-  async write(remains: VolumeRemains, driver: string): Promise<void> {
-    await replaceFile(this.#host.files, this.#path(remains), `${JSON.stringify({ driver })}\n`);
-  }
-
-  /** Undefined if there is none. */
-  async read(remains: VolumeRemains): Promise<string | undefined> {
-    const path = this.#path(remains);
-    let text: string;
-    try {
-      text = (await readRegular(this.#host, path, flexLimits.noteBytes)).toString('utf8');
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
-    const driver = noted(text);
-    if (driver === undefined) throw new Error(`${path} names no driver`);
-    return driver;
-  }
-
-  async remove(remains: VolumeRemains): Promise<void> {
-    const path = this.#path(remains);
-    await removeFile(this.#host, `${path}${temporarySuffix}`);
-    await removeFile(this.#host, path);
-    await removeEmpty(this.#host, this.#directory(remains));
-  }
-
-  #directory({ podUid, innerName }: VolumeRemains): string {
-    return podPluginDirectory(this.#rootDir, podUid, pluginName, innerName);
-  }
-
-  #path(remains: VolumeRemains): string {
-    return join(this.#directory(remains), noteName);
-  }
-}
-
-function noted(text: string): string | undefined {
+): Promise<Readonly<Record<string, string>>> {
+  const { name, namespace } = secretOf(spec, pod);
+  if (name === undefined) return {};
+  const { driver = '' } = sourceOf(spec) ?? {};
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !('driver' in value)) return undefined;
-    const { driver } = value;
-    return typeof driver === 'string' && isFlexDriverName(driver) ? driver : undefined;
-  } catch {
-    return undefined;
+    const { data = {}, type = 'Opaque' } = await readSecret(namespace, name, signal);
+    // Whoever may write volumes must not have any secret read: its owner says which driver it is for.
+    if (type !== driver)
+      throw new Error(`its type is ${JSON.stringify(type)}, not ${JSON.stringify(driver)}`);
+    return data;
+  } catch (error) {
+    const problem = `cannot read the secret ${namespace}/${name}: ${errorText(error)}`;
+    throw new VolumeFailure('transient', problem, { cause: error });
   }
 }
 
