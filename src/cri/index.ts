@@ -29,6 +29,15 @@ export {
 } from './errors.js';
 export { CommandExitError, commandOutcome, type ExecSyncOutcome } from './exec-sync.js';
 export * from './gen/cri.js';
+export {
+  type FaultSymptom,
+  faultText,
+  type KnownFault,
+  type KnownFaultId,
+  knownFaults,
+  oomKilledReason,
+  recogniseFault,
+} from './known-faults.js';
 export { type CriMetrics, createCriMetrics } from './metrics.js';
 export * from './observed.js';
 export {
@@ -41,7 +50,7 @@ export {
   type UnaryCall,
   unimplementedCriRuntime,
 } from './runtime.js';
-export { type FailureMark, failureMark, isNameReserved } from './runtime-texts.js';
+export { type FailureMark, failureMark } from './runtime-texts.js';
 export { type NewSandbox, type SandboxVerdict, sandboxVerdict } from './sandbox-verdict.js';
 export { type CriServer, type ServeCriOptions, serveCri } from './server.js';
-export { type CallRulesOptions, isForgiven, withCallRules } from './with-call-rules.js';
+export { type CallRulesOptions, forgivenError, withCallRules } from './with-call-rules.js';

@@ -15,6 +15,11 @@ export type FailureMark = (typeof failureMarks)[number];
 /** What containerd 2 puts before the mark of an image volume. */
 const beforeImageVolumeMark = 'failed to mount image volume: ';
 
+/** Whether the mark of an image volume stands behind other words. */
+export function hasPrefixedMark(text: string): boolean {
+  return text.startsWith(beforeImageVolumeMark) && failureMark(text) !== undefined;
+}
+
 /** Undefined for a failure without a mark. */
 export function failureMark(text: string): FailureMark | undefined {
   const marked = text.startsWith(beforeImageVolumeMark) ? text.slice(beforeImageVolumeMark.length) : text;

@@ -41,12 +41,12 @@ export interface CallRulesOptions {
 type AnyRule = CallRule<object, object>;
 type CountedOptions = CallRulesOptions & { readonly metrics: CriMetrics };
 
-/** Responses that stand for an error. */
-const forgiven = new WeakSet<object>();
+/** Responses that stand for an error, with the error. */
+const forgiven = new WeakMap<object, CriError>();
 
-/** Whether the runtime refused the call, and that counts as success. */
-export function isForgiven(response: object): boolean {
-  return forgiven.has(response);
+/** Why the runtime refused the call, where that counts as success; undefined where it did not. */
+export function forgivenError(response: object): CriError | undefined {
+  return forgiven.get(response);
 }
 
 /**
@@ -104,7 +104,7 @@ function ruledUnary(
       countCall(metrics, operation, clock.monotonic() - startMs, error);
       if (!rule.forgive?.(error)) throw error;
       const response = responseType.create();
-      forgiven.add(response);
+      forgiven.set(response, error);
       return response;
     } finally {
       link?.unlink();

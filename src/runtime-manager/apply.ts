@@ -1,6 +1,6 @@
 /** Executes a plan: kills, resets, the sandbox, then the containers, in this order. */
 import { asError, type Backoff, Cancelled, errorText, throwIfCancelled } from '../async/index.js';
-import type { ObservedPodStatus } from '../cri/index.js';
+import { type ObservedPodStatus, recogniseFault } from '../cri/index.js';
 import { formatPod, goQuote, type Pod } from '../kube/index.js';
 import { podRef } from '../timeline/index.js';
 import {
@@ -11,6 +11,7 @@ import {
   SyncFailure,
   type SyncStepResult,
 } from './contracts.js';
+import { faultEntry } from './fault-entry.js';
 import { killContainer } from './kill/kill-container.js';
 import { killPod } from './kill/kill-pod.js';
 import { hasStarts, type PodPlan } from './plan/pod-plan.js';
@@ -135,6 +136,10 @@ async function runSync(ports: SyncPorts, run: SyncRun): Promise<void> {
 async function killPlanned(ports: SyncPorts, run: SyncRun): Promise<void> {
   for (const kill of run.plan.containersToKill.values()) {
     const step = { action: 'KillContainer', target: kill.name } as const;
+    const found = run.status.containers.find(({ id }) => id === kill.id);
+    const fault = found && recogniseFault({ seen: 'container', state: found.state });
+    if (fault !== undefined)
+      ports.timeline.record(faultEntry(fault, { pod: podRef(run.pod), container: kill.name }));
     try {
       await killContainer(ports, { ...kill, pod: run.pod, signal: run.signal });
       run.steps.push(step);

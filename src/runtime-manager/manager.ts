@@ -24,6 +24,7 @@ import type {
   ProbeVerdicts,
   SyncStepResult,
 } from './contracts.js';
+import { faultOfContainer } from './fault-entry.js';
 import { InterruptedKills } from './kill/interrupted-kills.js';
 import { killContainer } from './kill/kill-container.js';
 import { killPod } from './kill/kill-pod.js';
@@ -144,6 +145,7 @@ export class RuntimeManager {
       runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
       terminationMessage: options.terminationMessage,
       wasOomKilled: options.wasOomKilled,
+      onFault: faultOfContainer(timeline),
       tickets: new StartOrder(),
       creations: new RecentlyCreated(),
       names: new ReservedNames({ clock, timeline }),

@@ -130,7 +130,7 @@ export interface NodeEntries {
   'memory.reconcile': NoData;
 
   /** The runtime measures pods as a whole, or does not. */
-  'stats.pods': NoData;
+  'stats.pods': { fault?: string } | NoData;
   /** A volume could not be measured, or takes long. */
   'stats.volume': NoData;
 }

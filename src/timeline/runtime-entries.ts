@@ -10,7 +10,7 @@ export interface RuntimeEntries {
   /** The sandbox could not be reported as ready. */
   'sandbox.ready': NoData;
   /** The sandbox ended while a container was about to start in it. */
-  'sandbox.lost': { sandboxId: string };
+  'sandbox.lost': { sandboxId: string; fault?: string };
   /** A sandbox was stopped, or could not be. */
   'sandbox.stop': { sandboxId: string };
   /** A sandbox was removed, or could not be. */
@@ -103,7 +103,9 @@ export interface RuntimeEntries {
   /** A problem of a runtime that `nodelet run` brings along. */
   'runtime.problem': NoData;
   /** The runtime reserves a name for something that it does not have. */
-  'runtime.name': { attempt: number };
+  'runtime.name': { attempt: number; fault?: string };
+  /** The runtime has a known fault, and the agent did something about it; `fault` is its name in `docs/runtime-faults.md`. */
+  'runtime.fault': { fault: string };
   /** A defect in the runtime manager. */
   'runtime.task': NoData;
   /** A defect in the PLEG. */
@@ -115,5 +117,5 @@ export interface RuntimeEntries {
   /** A defect in inspecting pods. */
   'pleg.inspect': NoData;
   /** The stream of runtime events stands, broke off or is not offered. */
-  'pleg.events': NoData;
+  'pleg.events': { fault?: string } | NoData;
 }

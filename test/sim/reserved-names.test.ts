@@ -50,6 +50,10 @@ it.each([
   await node.untilReady('a', names * 2 * minute);
   expect(node.machine.running('a')).toHaveLength(1);
   expect(node.recorded('runtime.name', 'a')).toHaveLength(names);
+  expect(node.recorded('runtime.name', 'a')[0]).toMatchObject({
+    data: { fault: 'NameReserved' },
+    message: expect.stringContaining('known fault of the runtime: it keeps the name'),
+  });
   await node.advance(10 * minute);
   expect(node.machine.running('a')).toHaveLength(1);
 });

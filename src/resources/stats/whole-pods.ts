@@ -1,6 +1,6 @@
 /** The runtime's measurements of whole pods. */
 import { errorText } from '../../async/index.js';
-import { isUnimplemented } from '../../cri/index.js';
+import { CriError, faultText, isUnimplemented, type KnownFaultId, recogniseFault } from '../../cri/index.js';
 import type { StatsProviderOptions } from './provider.js';
 import type { ListedByRuntime } from './stats-set.js';
 
@@ -12,7 +12,7 @@ export type WholePods = () => Promise<ListedByRuntime['sandboxStats']>;
  */
 export function wholePods({ cri, timeline }: Pick<StatsProviderOptions, 'cri' | 'timeline'>): WholePods {
   let last: string | undefined;
-  const note = (problem: string | undefined): void => {
+  const note = (problem: string | undefined, fault?: KnownFaultId): void => {
     if (problem === last) return;
     last = problem;
     timeline?.record({
@@ -23,6 +23,7 @@ export function wholePods({ cri, timeline }: Pick<StatsProviderOptions, 'cri' | 
           ? 'the runtime measures whole pods again'
           : 'pod statistics are the sums of their containers',
       ...(problem === undefined ? {} : { because: problem, level: 'warn' }),
+      ...(fault === undefined ? {} : { because: `${faultText(fault)}: ${problem}`, data: { fault } }),
     });
   };
   return async () => {
@@ -31,7 +32,11 @@ export function wholePods({ cri, timeline }: Pick<StatsProviderOptions, 'cri' | 
       note(undefined);
       return stats;
     } catch (error) {
-      note(isUnimplemented(error) ? undefined : withoutIds(errorText(error)));
+      const fault =
+        error instanceof CriError
+          ? recogniseFault({ seen: 'failure', call: 'listPodSandboxStats', error })
+          : undefined;
+      note(isUnimplemented(error) ? undefined : withoutIds(errorText(error)), fault);
       return undefined;
     }
   };

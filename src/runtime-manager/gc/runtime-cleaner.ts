@@ -3,6 +3,7 @@ import type { Clock } from '../../async/index.js';
 import { type Container, type CriRuntime, isNotFound, type PodSandbox } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { ContainerRemover, OrphanKill, PodStates } from '../contracts.js';
+import { faultEntry } from '../fault-entry.js';
 import {
   type ContainerGcPolicy,
   type ContainerRemoval,
@@ -74,6 +75,7 @@ export class RuntimeCleaner {
   /** A container in an unknown state may still run, so it is stopped before it is removed. */
   async #killUnknown({ id, name, because }: ContainerRemoval): Promise<boolean> {
     const { timeline, kill } = this.#options;
+    timeline.record(faultEntry('StateUnknown', { container: name }));
     try {
       await kill({
         id,

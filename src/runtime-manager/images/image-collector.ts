@@ -2,11 +2,12 @@
 
 import { statfs } from 'node:fs/promises';
 import { aggregateText, type Clock, errorText, sleep, throwIfCancelled } from '../../async/index.js';
-import type { CriRuntime } from '../../cri/index.js';
+import { type CriRuntime, type Image, recogniseFault } from '../../cri/index.js';
 import { blockBytesOf } from '../../host/index.js';
 import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { forwardingTracer, type Tracer, traced } from '../../tracing/index.js';
+import { faultEntry } from '../fault-entry.js';
 import { createImageMetrics, type ImageMetrics } from '../metrics.js';
 import {
   type FileSystemUsage,
@@ -55,6 +56,7 @@ export class ImageCollector {
   readonly #startedMs: number;
   #records = new Map<string, { firstDetectedMs: number; lastUsedMs: number }>();
   #failed = false;
+  #hasToldOfPins = false;
 
   constructor(options: ImageCollectorOptions) {
     const { highThresholdPercent: high, lowThresholdPercent: low } = options.policy;
@@ -120,7 +122,10 @@ export class ImageCollector {
     const [{ images }, { containers }] = await Promise.all([cri.listImages({}), cri.listContainers({})]);
     const mounted = mountedImages === undefined ? new Set<string>() : mountedImages();
     const used = new Set(containers.map((container) => container.imageId || container.imageRef));
-    for (const id of await sandboxImageIds(cri, images)) used.add(id);
+    for (const id of await sandboxImageIds(cri, images)) {
+      used.add(id);
+      this.#noteSandboxImage(images.find((image) => image.id === id));
+    }
     return images.map((image): NamedImageRecord => {
       const inUse =
         used.has(image.id) ||
@@ -138,6 +143,14 @@ export class ImageCollector {
         lastUsedMs: inUse ? nowMs : (before?.lastUsedMs ?? 0),
       };
     });
+  }
+
+  /** A runtime that does not pin the image has done so once and for all: one entry tells it. */
+  #noteSandboxImage(image: Pick<Image, 'pinned'> | undefined): void {
+    const fault = image && recogniseFault({ seen: 'sandbox image', pinned: image.pinned });
+    if (fault === undefined || this.#hasToldOfPins) return;
+    this.#hasToldOfPins = true;
+    this.#options.timeline.record(faultEntry(fault));
   }
 
   /** One pass: first images that are too old, then what the space needs. */

@@ -3,11 +3,12 @@
  * runtime.
  */
 import { type Clock, type TaskGroup, throwIfCancelled } from '../../async/index.js';
-import { type CriRuntime, isNotFound } from '../../cri/index.js';
+import { type CriRuntime, forgivenError, isNotFound } from '../../cri/index.js';
 import { type AnyContainer, findPodContainer, formatPod, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { recordContainerEvent } from '../container-events.js';
 import type { LifecycleHooks } from '../contracts.js';
+import { recordFailure } from '../fault-entry.js';
 import { checkedContainerStatus } from '../observe/response-checks.js';
 import type { KillReason } from '../plan/pod-plan.js';
 import { type GracePeriod, gracePeriod, minimumGracePeriodSeconds } from './grace.js';
@@ -100,13 +101,18 @@ async function stopContainer(ports: KillPorts, kill: ContainerKill, progress: Ki
     data: { graceSeconds: grace.seconds, graceFrom: grace.from, timeoutSeconds, containerId: kill.id },
   } as const;
   try {
-    const stop = (): Promise<unknown> =>
+    const stop = (): Promise<object> =>
       cri.stopContainer({ containerId: kill.id, timeout: timeoutSeconds }, { signal: kill.signal });
-    if (kill.isWithPod === true && ports.ends !== undefined) await ports.ends.container(stop, kill.signal);
-    else await stop();
+    const stopped =
+      kill.isWithPod === true && ports.ends !== undefined
+        ? await ports.ends.container(stop, kill.signal)
+        : await stop();
+    recordFailure(timeline, 'stopContainer', forgivenError(stopped), entry);
   } catch (error) {
-    if (!isNotFound(error)) {
+    if (isNotFound(error)) recordFailure(timeline, 'stopContainer', error, entry);
+    else {
       throwIfCancelled(kill.signal);
+      recordFailure(timeline, 'stopContainer', error, entry);
       timeline.record({
         ...entry,
         kind: 'problem',

@@ -5,6 +5,7 @@ import { errorText, throwIfCancelled } from '../../async/index.js';
 import { isNotFound, type ObservedPod, type ObservedPodStatus } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import { SyncFailure, type SyncStepResult } from '../contracts.js';
+import { recordFailure } from '../fault-entry.js';
 import { type KillPorts, killContainer } from './kill-container.js';
 import { terminationOrder } from './termination-order.js';
 import { TerminationOrdering } from './termination-ordering.js';
@@ -69,8 +70,9 @@ async function stopSandbox(
     const stop = (): Promise<unknown> => cri.stopPodSandbox({ podSandboxId: id }, { signal: kill.signal });
     await (ports.ends?.sandbox(stop, kill.signal) ?? stop());
   } catch (error) {
+    if (!isNotFound(error)) throwIfCancelled(kill.signal);
+    recordFailure(timeline, 'stopPodSandbox', error, entry);
     if (!isNotFound(error)) {
-      throwIfCancelled(kill.signal);
       timeline.record({
         ...entry,
         kind: 'problem',

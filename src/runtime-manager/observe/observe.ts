@@ -6,6 +6,7 @@ import {
   criLabels,
   groupByPod,
   isNotFound,
+  type KnownFaultId,
   newestFirst,
   newestSandboxFirst,
   type ObservedContainerStatus,
@@ -14,8 +15,10 @@ import {
   type ObservedSandboxStatus,
   observeContainerStatus,
   observeSandboxStatus,
+  oomKilledReason,
   PodSandboxState,
   type PodSandboxStatus,
+  recogniseFault,
 } from '../../cri/index.js';
 import type { PodParts, ReadPod } from '../pleg/index.js';
 import { sandboxIps } from './pod-ips.js';
@@ -28,12 +31,13 @@ export interface ObservePorts {
   readonly terminationMessage: ((status: ObservedContainerStatus) => Promise<string>) | undefined;
   /** Whether the kernel killed a process of this container for want of memory. */
   readonly wasOomKilled?: ((containerId: string) => Promise<boolean>) | undefined;
+  /** Called for each reading of a container that shows a known fault of the runtime. */
+  readonly onFault?: (fault: KnownFaultId, status: ObservedContainerStatus) => void;
 }
 
 /** A sandbox status read a moment ago, which need not be read again. */
 export type KnownSandbox = (sandboxId: string) => PodSandboxStatus | undefined;
 
-const oomKilledReason = 'OOMKilled';
 /** Parallel status calls per pod. */
 const parallelStatusCalls = 8;
 
@@ -199,7 +203,7 @@ async function sandboxStatus(
 }
 
 async function containerStatus(
-  { cri, terminationMessage, wasOomKilled }: ObservePorts,
+  { cri, terminationMessage, wasOomKilled, onFault }: ObservePorts,
   id: string,
   signal: AbortSignal | undefined,
 ): Promise<ObservedContainerStatus | undefined> {
@@ -214,7 +218,10 @@ async function containerStatus(
   }
   if (status.state !== 'exited') return status;
   const mayBeMissed = status.exitCode !== 0 && status.reason !== oomKilledReason;
-  const reason = mayBeMissed && (await wasOomKilled?.(id)) === true ? oomKilledReason : status.reason;
+  const killedByKernel = mayBeMissed && (await wasOomKilled?.(id)) === true;
+  const fault = recogniseFault({ seen: 'exit', ...status, killedByKernel });
+  if (fault !== undefined) onFault?.(fault, status);
+  const reason = fault === 'OomReasonMissing' ? oomKilledReason : status.reason;
   const lastWords = (await terminationMessage?.(status)) ?? '';
   const message = [status.message, lastWords].filter((text) => text !== '').join(': ');
   return { ...status, reason, message };

@@ -1,6 +1,6 @@
 /** Follows the runtime's container events, so that changes are seen when they happen. */
 import { Cancelled, type Clock, isCancelled, sleep } from '../../async/index.js';
-import { isUnimplemented } from '../../cri/index.js';
+import { faultText, recogniseFault } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { PlegMetrics } from '../metrics.js';
 import type { RuntimeEvent, RuntimeEventSource, RuntimeEventSourceFactory } from './event-sources.js';
@@ -81,7 +81,8 @@ export class RuntimeEvents {
       throw new Error('the stream ended');
     } catch (error) {
       if (isCancelled(error) || signal.aborted) throw new Cancelled(undefined, { cause: error });
-      if (isUnimplemented(error)) return 'unimplemented';
+      const fault = recogniseFault({ seen: 'events', error });
+      if (fault === undefined) return 'unimplemented';
       metrics.streamErrors.inc();
       const problem = error instanceof Error ? error.message : String(error);
       if (problem !== this.#lastProblem) {
@@ -89,8 +90,9 @@ export class RuntimeEvents {
         timeline.record({
           kind: 'problem',
           what: 'pleg.events',
-          message: `${source.name} broke; polling until it is back`,
+          message: `${source.name} broke; ${faultText(fault)}`,
           level: 'warn',
+          data: { fault },
           error,
         });
       }

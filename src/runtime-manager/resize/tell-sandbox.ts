@@ -1,8 +1,10 @@
 /** Tells a sandbox what its pod has as a whole, and remembers whether the runtime has any use for that. */
 import { errorText } from '../../async/index.js';
-import { isForgiven } from '../../cri/index.js';
+import { forgivenError } from '../../cri/index.js';
+import { podRef } from '../../timeline/index.js';
 import type { SyncPorts, SyncRun } from '../apply.js';
 import type { PodBounds } from '../contracts.js';
+import { recordFailure } from '../fault-entry.js';
 import type { ResizedResource } from './decide-resize.js';
 
 /** What the runtime's answers have shown. */
@@ -13,7 +15,7 @@ export interface SandboxUpdates {
 
 /** Without bounds, the sandbox is told what the pod's containers have together. */
 export async function tellSandbox(
-  { configs, cri, sandboxUpdates }: SyncPorts,
+  { configs, cri, sandboxUpdates, timeline }: SyncPorts,
   { pod, plan, signal }: SyncRun,
   resource: ResizedResource,
   bounds?: PodBounds,
@@ -22,7 +24,10 @@ export async function tellSandbox(
   const { resources, overhead } = configs.podResources(pod, bounds);
   try {
     const request = { podSandboxId: sandboxId, resources, overhead };
-    sandboxUpdates.isIgnored = isForgiven(await cri.updatePodSandboxResources(request, { signal }));
+    const refusal = forgivenError(await cri.updatePodSandboxResources(request, { signal }));
+    const wasIgnored = sandboxUpdates.isIgnored;
+    sandboxUpdates.isIgnored = refusal !== undefined;
+    if (!wasIgnored) recordFailure(timeline, 'updatePodSandboxResources', refusal, { pod: podRef(pod) });
   } catch (error) {
     sandboxUpdates.isIgnored = false;
     const what = `failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected`;

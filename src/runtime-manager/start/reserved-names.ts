@@ -4,8 +4,9 @@
  * the runtime restarts, and every further try with that name fails.
  */
 import { BoundedMap, type Clock } from '../../async/index.js';
-import { CriError, isNameReserved } from '../../cri/index.js';
+import { CriError, faultText, recogniseFault } from '../../cri/index.js';
 import type { PodRef, Timeline } from '../../timeline/index.js';
+import { faultEntry } from '../fault-entry.js';
 
 /** Time for the call that holds the name to end, and for a relist to show what it created. */
 export const reservedPatienceMs = 60_000;
@@ -49,7 +50,13 @@ export class ReservedNames {
 
   /** The runtime failed to create the wanted attempt under the name of the `used` one. */
   failed({ pod, container, attempt }: AttemptedName, used: number, error: unknown): void {
-    if (!(error instanceof CriError) || !isNameReserved(error)) return;
+    if (!(error instanceof CriError)) return;
+    const call = container === undefined ? 'runPodSandbox' : 'createContainer';
+    const fault = recogniseFault({ seen: 'failure', call, error });
+    if (fault !== 'NameReserved') {
+      if (fault !== undefined) this.#timeline.record(faultEntry(fault, { pod, container, error }));
+      return;
+    }
     const names = this.#byPod.get(pod.uid) ?? new Map<string, Reservation>();
     const known = names.get(container ?? '');
     if (known?.wanted === attempt && known.tried === used) return;
@@ -58,12 +65,12 @@ export class ReservedNames {
     this.#timeline.record({
       kind: 'problem',
       what: 'runtime.name',
-      message: `the runtime reserves the name of ${container ?? 'the sandbox'}, attempt ${used}; using the next one if it still does in a minute`,
+      message: `the runtime reserves the name of ${container ?? 'the sandbox'}, attempt ${used}; ${faultText(fault)}`,
       because: error.details,
       pod,
       ...(container === undefined ? {} : { container }),
       level: 'warn',
-      data: { attempt: used },
+      data: { attempt: used, fault },
     });
   }
 

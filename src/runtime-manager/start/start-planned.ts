@@ -1,6 +1,6 @@
 /** Starts the containers of a plan: ephemeral containers, then init containers in order, then regular containers. */
 import { errorText, throwIfCancelled } from '../../async/index.js';
-import { failureMark, type Init, type PodSandboxConfig } from '../../cri/index.js';
+import { failureMark, faultText, type Init, type PodSandboxConfig, recogniseFault } from '../../cri/index.js';
 import {
   type AnyContainer,
   type ContainerKind,
@@ -46,15 +46,16 @@ export async function startPlannedContainers(
     if (created === undefined) await checkSandbox(ports, run, context.sandboxId);
     await startAll(ports, run, context);
   } catch (error) {
-    if (!(error instanceof SandboxLost)) throw error;
+    const fault = recogniseFault({ seen: 'start', sandboxEnded: error instanceof SandboxLost });
+    if (fault === undefined) throw error;
     ports.timeline.record({
       kind: 'observation',
       what: 'sandbox.lost',
       message: 'The sandbox ended while a container was about to start in it',
-      because: 'something other than the agent ended it',
+      because: `something other than the agent ended it; ${faultText(fault)}`,
       pod: podRef(run.pod),
       level: 'info',
-      data: { sandboxId: context.sandboxId },
+      data: { sandboxId: context.sandboxId, fault },
       error,
     });
     run.resyncAtOnce = true;
