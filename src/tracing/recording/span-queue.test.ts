@@ -3,7 +3,7 @@ import { Cancelled, settle, VirtualClock } from '../../async/index.js';
 import { Registry } from '../../metrics/index.js';
 import { traceLimits } from '../limits.js';
 import { createTracingMetrics } from './metrics.js';
-import type { FinishedSpan } from './recorded-span.js';
+import { type FinishedSpan, spanBytes } from './recorded-span.js';
 import { type ExportOutcome, SpanQueue } from './span-queue.js';
 
 const span = (name: string, text = ''): FinishedSpan => ({
@@ -69,6 +69,23 @@ describe('SpanQueue', () => {
     for (let index = 0; index <= traceLimits.batchSpans; index++) queue.add(span('a'));
     await settle();
     expect(batches.map(({ length }) => length)).toEqual([traceLimits.batchSpans]);
+    await end();
+  });
+
+  it('sends large spans at once that are a batch by their size', async () => {
+    const { clock, registry, batches, queue, end } = queueWith(() => done);
+    const large = (name: string): FinishedSpan => {
+      const attributes = Array.from({ length: 60 }, (_, key) => [`${key}`, 'x'.repeat(1024)] as const);
+      return { ...span(name), attributes: new Map(attributes) };
+    };
+    const each = spanBytes(large('a'));
+    for (let sent = 0; sent < 3 * traceLimits.waitingBytes; sent += each) {
+      queue.add(large('a'));
+      await settle();
+    }
+    await clock.advance(traceLimits.batchDelayMs);
+    expect(registry.text()).not.toContain('cause="queue full"');
+    expect(batches.length).toBeGreaterThan(3);
     await end();
   });
 

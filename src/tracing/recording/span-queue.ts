@@ -54,15 +54,14 @@ export class SpanQueue {
     this.#waiting.push(span);
     this.#waitingBytes += bytes;
     this.#options.metrics.waiting.set(this.#waiting.length);
-    if (this.#waiting.length >= traceLimits.batchSpans) this.#pause.wake();
+    if (this.#hasBatch()) this.#pause.wake();
   }
 
   /** Exports until the signal is aborted; rejects with `Cancelled` then. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     for (;;) {
-      if (this.#waiting.length < traceLimits.batchSpans)
-        await this.#pause.sleep(clock, traceLimits.batchDelayMs, signal);
+      if (!this.#hasBatch()) await this.#pause.sleep(clock, traceLimits.batchDelayMs, signal);
       await this.#exportNext(signal);
     }
   }
@@ -139,6 +138,11 @@ export class SpanQueue {
     if (this.#isFailing) return;
     this.#isFailing = true;
     this.#options.onState({ failed: message });
+  }
+
+  /** Whether what waits fills one export, by number or by size. */
+  #hasBatch(): boolean {
+    return this.#waiting.length >= traceLimits.batchSpans || this.#waitingBytes >= traceLimits.batchBytes;
   }
 
   /** As many as one export may hold. */
