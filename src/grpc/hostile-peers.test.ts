@@ -1,15 +1,24 @@
 /** Hostile servers and clients of a gRPC socket: each test exceeds one bound. */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { flags, frame, frameTypes, Http2FrameReader, maxFrameBytes, settingsFrame } from './h2/frames.js';
+import {
+  clientPreface,
+  flags,
+  frame,
+  frameTypes,
+  Http2FrameReader,
+  maxFrameBytes,
+  settingsFrame,
+} from './h2/frames.js';
 import { encodeHeaders } from './h2/hpack.js';
 import { H2Session, type StreamEnd } from './h2/session.js';
 import { grpcClientLimits, grpcServerLimits } from './limits.js';
+import { MessageType, type MethodInfo } from './protobuf/codec.js';
 import { type GrpcServer, serveGrpc } from './server.js';
 
 let dir: string;
@@ -179,5 +188,54 @@ describe('a client of a served socket', () => {
     const socket = connect(socketPath).on('error', () => {});
     ends.push(() => socket.destroy());
     await expect.poll(() => server.failure()).toBeUndefined();
+  });
+
+  it('that fails while the server closes does not keep it from closing', async () => {
+    const nothingMessage = new MessageType<object>('Nothing', []);
+    const call: MethodInfo<object, object> = {
+      path: '/test.Service/Call',
+      request: nothingMessage,
+      response: nothingMessage,
+      serverStreaming: false,
+    };
+    let called: () => void = () => {};
+    const isCalled = new Promise<void>((resolve) => {
+      called = resolve;
+    });
+    const implementation = {
+      call: () => {
+        called();
+        return new Promise<object>(() => {});
+      },
+    };
+    const server = await serveGrpc([{ methods: { call }, implementation }], {
+      socketPath,
+      closeGraceMs: 60_000,
+    });
+    const socket = connect(socketPath)
+      .on('error', () => {})
+      .resume();
+    const headers = encodeHeaders({
+      ':method': 'POST',
+      ':scheme': 'http',
+      ':path': call.path,
+      ':authority': 'localhost',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    });
+    socket.write(
+      Buffer.concat([
+        clientPreface,
+        settingsFrame([]),
+        frame(frameTypes.headers, flags.endHeaders, 1, headers),
+        frame(frameTypes.data, flags.endStream, 1, Buffer.alloc(5)),
+      ]),
+    );
+    await isCalled;
+    const closed = server.close();
+    // It goes with an error: INTERNAL_ERROR, after stream 1.
+    socket.write(frame(frameTypes.goAway, 0, 0, Buffer.from([0, 0, 0, 1, 0, 0, 0, 2])));
+    await expect(closed).resolves.toBeUndefined();
+    expect(existsSync(socketPath)).toBe(false);
   });
 });

@@ -122,7 +122,8 @@ export async function serveGrpc(
 async function callsEnded(sessions: Iterable<Http2Session>, graceMs: number): Promise<void> {
   const ended = [...sessions].map(async (session) => {
     if (session.destroyed) return;
-    const closed = once(session, 'close');
+    // Of a client that fails, too, its session closes.
+    const closed = new Promise<void>((resolve) => void session.once('close', resolve));
     session.close();
     await closed;
   });
