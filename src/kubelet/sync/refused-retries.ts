@@ -1,6 +1,6 @@
 /** Judges static pods again that were refused, and starts those that have their place now. */
 import type { Clock, Gate, TaskGroup } from '../../async/index.js';
-import type { Pod } from '../../kube/index.js';
+import type { Pod, PodStatus } from '../../kube/index.js';
 import type { PodManager } from '../../pods/desired/index.js';
 import type { PodWorkers } from '../../pods/workers/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -13,7 +13,7 @@ export interface RefusedRetriesOptions {
   readonly timeline: Timeline;
   readonly pods: Pick<PodManager, 'byUid'>;
   readonly workers: Pick<PodWorkers, 'stateOf' | 'update'>;
-  readonly statuses: { remove(uid: string): void };
+  readonly statuses: { get(uid: string): PodStatus | undefined; remove(uid: string): void };
   readonly admission: Pick<AllocationAdmission, 'recall' | 'admitNew'>;
   readonly refusals: Pick<RefusedStaticPods, 'due' | 'refused' | 'admitted'>;
   readonly handlers: Pick<PodHandlers, 'isRefused' | 'settle'>;
@@ -58,7 +58,11 @@ export class RefusedRetries {
       workers.update({ type: 'create', pod });
       return;
     }
-    if (!handlers.isRefused(pod)) return refusals.admitted(uid);
+    if (!handlers.isRefused(pod)) {
+      // A worker that still ends what the pod had left is waited for.
+      if (statuses.get(uid)?.phase !== 'Failed') refusals.admitted(uid);
+      return;
+    }
     const asGiven = admission.recall(pod);
     const answer = await admission.admitNew(asGiven, active());
     // It may have gone, or got a worker that ends it, while it was judged.
