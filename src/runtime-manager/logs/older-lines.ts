@@ -23,9 +23,13 @@ export interface OlderLinesRequest {
   /** Called with a file that could not be read to its end; the lines before the damage count. */
   readonly onDamaged?: ((name: string, error: unknown) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** How much of each compressed file is read. Default: 1 GiB. */
+  readonly mostUnpackedBytes?: number | undefined;
 }
 
-/** A compressed file may hold a thousand times its size; a request reads no more than this of all of them. */
+/** A compressed file may hold a thousand times its size; what is beyond this is left out, and told of as damage. */
+const mostUnpacked = 1024 * 1024 * 1024;
+/** A tail looks for its lines in no more than this of all files, but always in the whole of a plain one. */
 const mostBytes = 1024 * 1024 * 1024;
 const mostNames = 10_000;
 
@@ -117,17 +121,19 @@ async function open(
 
 async function* linesOf(
   { name, file }: RotatedFile,
-  { signal, onDamaged }: OlderLinesRequest,
+  { signal, onDamaged, mostUnpackedBytes = mostUnpacked }: OlderLinesRequest,
 ): AsyncGenerator<readonly Buffer[]> {
   const splitter = new LineSplitter();
   let bytes = 0;
   try {
-    for await (const chunk of await contentOf(file)) {
+    const isPacked = await isCompressed(file);
+    for await (const chunk of isPacked ? unpacked(file) : partsOf(file)) {
       if (signal?.aborted) throw new Cancelled('context cancelled');
+      bytes += chunk.length;
+      if (isPacked && bytes > mostUnpackedBytes)
+        throw new Error(`it holds more than ${mostUnpackedBytes} bytes`);
       const lines = splitter.push(chunk);
       if (lines.length > 0) yield lines;
-      bytes += chunk.length;
-      if (bytes >= mostBytes) return;
     }
     const rest = splitter.unterminated();
     // A record of the next file must not continue this line.
@@ -140,11 +146,13 @@ async function* linesOf(
 
 const gzipMagic = 0x1f8b;
 
-/** Tells a compressed file by its first bytes, not by its name. */
-async function contentOf(file: OpenedFile): Promise<AsyncIterable<Buffer>> {
+/** Told by its first bytes, not by its name. */
+async function isCompressed(file: OpenedFile): Promise<boolean> {
   const magic = Buffer.alloc(2);
-  const isCompressed = (await file.read(magic, 0)) === 2 && magic.readUInt16BE() === gzipMagic;
-  if (!isCompressed) return partsOf(file);
-  // The reader sees an error of either stream, and leaving it early ends both.
+  return (await file.read(magic, 0)) === 2 && magic.readUInt16BE() === gzipMagic;
+}
+
+/** The reader sees an error of either stream, and leaving it early ends both. */
+function unpacked(file: OpenedFile): AsyncIterable<Buffer> {
   return pipeline(Readable.from(partsOf(file)), createGunzip(), () => undefined);
 }

@@ -12,9 +12,11 @@ import {
   CriError,
   unimplementedCriRuntime,
 } from '../../cri/index.js';
+import { linuxHost } from '../../host/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { readContainerLogs } from './container-logs.js';
 import { pollingNotice } from './notices.js';
+import { olderLines } from './older-lines.js';
 import { type LogRequest, logOptions } from './options.js';
 import type { ContainerLogSink } from './output.js';
 import { readLogs } from './read.js';
@@ -121,6 +123,22 @@ describe('rotated files', () => {
     expect(text.endsWith(lines(1))).toBe(true);
     // Once for counting, once for reading.
     expect(damaged).toEqual(['0.log.20260101-000001.gz', '0.log.20260101-000001.gz']);
+  });
+  it.each([
+    ['a compressed file that holds too much is cut, and named', gzipSync, [], ['0.log.20260101-000001']],
+    ['a plain file is read to its end, however long it is', Buffer.from, [second(1), second(2)], []],
+  ])('%s', async (_, form, expected, named) => {
+    await writeFile(path, '');
+    await writeFile(join(dir, '0.log.20260101-000001'), form(second(1) + second(2)));
+    const held = await linuxHost().hold(path);
+    const current = await held.openFile().finally(() => held.close());
+    const found: string[] = [];
+    const request = { host: linuxHost(), path, current, lines: undefined, sinceMs: 0 };
+    const onDamaged = (name: string): void => void damaged.push(name);
+    for await (const part of olderLines({ ...request, onDamaged, mostUnpackedBytes: 20 }))
+      found.push(...part.map(String));
+    await current.close();
+    expect([found, damaged]).toEqual([expected, named]);
   });
 });
 
