@@ -45,7 +45,6 @@ export interface KubeletFlags {
 export type FlagTarget =
   | { readonly to: 'config'; readonly path: ConfigPath }
   | { readonly to: 'kubelet'; readonly key: keyof KubeletFlags }
-  /** Accepted for old command lines, without effect. */
   | { readonly to: 'help' }
   | { readonly to: 'version' };
 
