@@ -113,7 +113,9 @@ export function agentStats(
     tasks.start('measuring volumes', (signal) => volumes.run(signal));
   }
   if (config.podLogsDir !== '')
-    registerLogMetrics(registry, () => containerLogs(machine, config.podLogsDir, kubelet.pods()));
+    registerLogMetrics(registry, systemClock, () =>
+      containerLogs(machine, config.podLogsDir, kubelet.pods()),
+    );
   const { provider } = registry.once(createStatsMetrics);
   const whoMeasures = decidedOnce(
     async () => (fromRuntime ? measuredBy(cri) : 'kernel'),

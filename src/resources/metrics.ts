@@ -1,4 +1,5 @@
 /** The metrics of resources: the work on cgroups, evictions, who measures, and the volumes of claims. */
+import { type Clock, TimedOut, withTimeout } from '../async/index.js';
 import { type MetricLabels, Registry } from '../metrics/index.js';
 import type { FsStats, VolumeStats } from './stats/summary-types.js';
 
@@ -122,9 +123,16 @@ export function createVolumeMeasureMetrics(registry = new Registry()) {
 /** Of the log of one container. */
 export type LogLabels = MetricLabels<'uid' | 'namespace' | 'pod' | 'container'>;
 
-/** `measure` runs at each scrape; a container no longer in its answer loses its series. */
+/** A disk that hangs must not keep the other metrics from being read. */
+const logPatienceMs = 5_000;
+
+/**
+ * `measure` runs at each scrape; a container no longer in its answer loses its series. A scrape that has waited for long
+ * shows the figures of the one before, and the next one waits for the same answer.
+ */
 export function registerLogMetrics(
   registry: Registry,
+  clock: Clock,
   measure: () => AsyncIterable<{ readonly labels: LogLabels; readonly usedBytes: number }>,
 ): void {
   const gauge = registry.gauge(
@@ -133,12 +141,24 @@ export function registerLogMetrics(
     ['uid', 'namespace', 'pod', 'container'],
   );
   let shown: readonly LogLabels[] = [];
-  registry.onScrape(async () => {
+  const look = async (): Promise<void> => {
     const found: { readonly labels: LogLabels; readonly usedBytes: number }[] = [];
     for await (const log of measure()) found.push(log);
     for (const labels of shown) gauge.remove(labels);
     for (const { labels, usedBytes } of found) gauge.set(usedBytes, labels);
     shown = found.map(({ labels }) => labels);
+  };
+  let underway: Promise<void> | undefined;
+  registry.onScrape(async () => {
+    underway ??= look().finally(() => {
+      underway = undefined;
+    });
+    const looking = underway;
+    try {
+      await withTimeout(clock, logPatienceMs, undefined, () => looking);
+    } catch (error) {
+      if (!(error instanceof TimedOut)) throw error;
+    }
   });
 }
 

@@ -1,5 +1,6 @@
 /** Holds the metrics of a whole node to the table of families: name, type, stability, labels and buckets. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/async/index.js';
 import { createApiRequestMetrics } from '../../src/kube-client/index.js';
 import {
   Registry,
@@ -74,7 +75,7 @@ describe('the metrics of', () => {
     createClientCertificateMetrics(registry);
     createServingCertificateMetrics(registry);
     registerVolumeMetrics(registry, () => []);
-    registerLogMetrics(registry, async function* () {});
+    registerLogMetrics(registry, systemClock, async function* () {});
     createVolumeMeasureMetrics(registry);
     createEvictionMetrics(registry);
     createStatsMetrics(registry);

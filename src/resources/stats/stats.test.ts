@@ -500,13 +500,37 @@ describe('metrics', () => {
       }) as unknown as Pod;
     const registry = new Registry();
     let pods = [pod(['a', 'ended', 'broken'])];
-    registerLogMetrics(registry, () => containerLogs(logs, '/logs', pods));
+    registerLogMetrics(registry, new VirtualClock(), () => containerLogs(logs, '/logs', pods));
     const series = 'kubelet_container_log_filesystem_used_bytes{uid="u",namespace="n",pod="p",container="a"}';
     await registry.scrape();
     expect(samples(registry)).toEqual({ [series]: '/logs/n_p_u/a'.length });
     pods = [];
     await registry.scrape();
     expect(samples(registry)).toEqual({});
+  });
+  it('are shown though the disk of the logs hangs, which is asked only once', async () => {
+    const clock = new VirtualClock();
+    const registry = new Registry();
+    registry.gauge('other', 'x').set(1);
+    const labels = { uid: 'u', namespace: 'n', pod: 'p', container: 'a' };
+    let answer: () => void = () => {};
+    let asked = 0;
+    registerLogMetrics(registry, clock, async function* () {
+      asked++;
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      yield { labels, usedBytes: 7 };
+    });
+    for (let scrape = 0; scrape < 3; scrape++) {
+      const scraped = registry.scrape();
+      await clock.advance(5_000);
+      expect(await scraped).toContain('other 1');
+    }
+    expect(asked).toBe(1);
+    const scraped = registry.scrape();
+    answer();
+    expect(await scraped).toContain('container="a"} 7');
   });
   it('of two scrapes at the same time are whole for both', async () => {
     const stats = provider();
