@@ -103,6 +103,7 @@ export class HealthUpdates {
 
   async #askStorage(driver: string, signal: AbortSignal): Promise<void> {
     const { clock, client, notice } = this.#options;
+    const registered = client.drivers.get(driver);
     const conditions = await this.#gate.run(
       () =>
         withTimeout(clock, answerMs, signal, async (limit) => {
@@ -112,7 +113,8 @@ export class HealthUpdates {
         }),
       { signal },
     );
-    if (conditions === undefined) return;
+    // A driver that has gone meanwhile would be shown for ever; one that came back is asked in the next round.
+    if (conditions === undefined || client.drivers.get(driver) !== registered) return;
     this.#show(driver, conditions);
     await notice.storage(driver, conditions, signal);
   }
