@@ -87,7 +87,9 @@ it('the pod says what its driver says of a volume, and keeps that over other sta
   });
   await rounds(2);
   expect(await told()).toMatchObject([{ healthConditions: conditions }]);
-  expect(agent.member.node.recorded('csi.health')).toHaveLength(1);
+  expect(agent.member.node.recorded('csi.health')).toMatchObject([
+    { pod: { namespace: 'default', name: 'web' } },
+  ]);
   await agent.crash();
   agent = await cluster.start({
     kubelet: kubeletWith(true),

@@ -1,7 +1,7 @@
 /** Asks drivers for the health of their volumes and of their storage, and tells the cluster what changed. */
 import { type Clock, errorText, Gate, isCancelled, sleep, withTimeout } from '../../async/index.js';
 import type { Pod, VolumeHealthCondition } from '../../kube/index.js';
-import type { Timeline } from '../../timeline/index.js';
+import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
 import type { ObservedVolume } from '../contracts.js';
 import { type CsiClientOptions, csiStep } from './client.js';
 import { type StorageHealthCondition, storageConditions } from './health-decision.js';
@@ -68,14 +68,15 @@ export class HealthUpdates {
     const subjects = new Set([...byPod.keys(), ...drivers]);
     for (const subject of this.#failing) if (!subjects.has(subject)) this.#failing.delete(subject);
     await Promise.all([
-      ...[...byPod].map(([uid, volumes]) =>
-        this.#attempt(uid, 'volumes of the pod', signal, () => this.#askVolumes(volumes, signal)),
-      ),
-      ...drivers.map((driver) =>
-        this.#attempt(driver, `the storage of CSI driver ${driver}`, signal, () =>
-          this.#askStorage(driver, signal),
-        ),
-      ),
+      ...[...byPod].map(([uid, volumes]) => {
+        const [pod] = volumes.map((volume) => podRef(volume.pod));
+        const work = (): Promise<void> => this.#askVolumes(volumes, signal);
+        return this.#attempt({ subject: uid, what: 'volumes of the pod', pod, work }, signal);
+      }),
+      ...drivers.map((driver) => {
+        const work = (): Promise<void> => this.#askStorage(driver, signal);
+        return this.#attempt({ subject: driver, what: `the storage of CSI driver ${driver}`, work }, signal);
+      }),
     ]);
   }
 
@@ -129,12 +130,7 @@ export class HealthUpdates {
   }
 
   /** What fails changes nothing, and is told once. */
-  async #attempt(
-    subject: string,
-    what: string,
-    signal: AbortSignal,
-    work: () => Promise<void>,
-  ): Promise<void> {
+  async #attempt({ subject, what, pod, work }: HealthQuestion, signal: AbortSignal): Promise<void> {
     try {
       await work();
       this.#failing.delete(subject);
@@ -143,7 +139,21 @@ export class HealthUpdates {
       if (this.#failing.has(subject)) return;
       this.#failing.add(subject);
       const message = `the health of ${what} is not known: ${errorText(error)}`;
-      this.#options.timeline.record({ kind: 'problem', what: 'csi.health', level: 'warn', message });
+      this.#options.timeline.record({
+        kind: 'problem',
+        what: 'csi.health',
+        level: 'warn',
+        message,
+        ...(pod === undefined ? {} : { pod }),
+      });
     }
   }
+}
+
+interface HealthQuestion {
+  /** The UID of a pod, or the name of a driver. */
+  readonly subject: string;
+  readonly what: string;
+  readonly pod?: PodRef | undefined;
+  readonly work: () => Promise<void>;
 }
