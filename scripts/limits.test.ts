@@ -11,6 +11,7 @@ import { deviceLimits } from '../src/resources/device-manager/limits.js';
 import { draLimits } from '../src/resources/dra/limits.js';
 import { statsLimits } from '../src/resources/stats/limits.js';
 import { defaultLimits, mainLimits, profileLimits, upgradeProxyLimits } from '../src/server/limits.js';
+import { servicesLimits } from '../src/services/limits.js';
 import {
   spdyLimits,
   streamingClientLimits,
@@ -47,6 +48,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/resources/dra/limits.ts draLimits': draLimits,
   'src/resources/stats/limits.ts statsLimits': { ...statsLimits },
   'src/tracing/limits.ts traceLimits': traceLimits,
+  'src/services/limits.ts servicesLimits': servicesLimits,
 };
 
 /** As people read it: the unit is at the end of the constant's name. */

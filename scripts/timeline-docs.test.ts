@@ -12,6 +12,7 @@ const tables = [
   'runtime-entries',
   'node-entries',
   'agent-entries',
+  'service-entries',
   'entry-data',
 ].map((name) => `src/timeline/${name}.ts`);
 
@@ -45,7 +46,7 @@ function rowsOf(file: string): string[][] {
 
 it.each(tables)('docs/timeline.md shows every name of %s', (file) => {
   const text = read(file);
-  const [body = ''] = /^export interface \w+(?:Entries|Actions|Reasons) [\s\S]*?^}/m.exec(text) ?? [];
+  const [body = ''] = /^export interface \w+(?:Entries|Actions|Reasons)\s[\s\S]*?^}/m.exec(text) ?? [];
   const rows = rowsOf(file);
   expect(rows).toHaveLength([...body.matchAll(/^ {2}(?:'[^']+'|\w+|\[.+?\]): /gm)].length);
   const [, section = ''] = page.split(`\`${file}\`\n`);

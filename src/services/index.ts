@@ -9,3 +9,6 @@ export {
   nodePortRange,
   ServiceAddresses,
 } from './addresses/service-addresses.js';
+export { EndpointsController, type EndpointsControllerOptions } from './endpoints/endpoints-controller.js';
+export { managedByLabel, serviceNameLabel, slicesManager } from './endpoints/slice-plan.js';
+export { WatchedObjects, type WatchedObjectsOptions } from './watched-objects.js';

@@ -4,6 +4,7 @@ import type { NodeEntries } from './node-entries.js';
 import type { PlanStep } from './plan-actions.js';
 import type { PodEntries } from './pod-entries.js';
 import type { RuntimeEntries } from './runtime-entries.js';
+import type { ServiceEntries } from './service-entries.js';
 
 /** The entry says everything in its common fields. */
 export type NoData = undefined;
@@ -12,7 +13,12 @@ export type NoData = undefined;
 export type DataValue = string | number | boolean | readonly PlanStep[] | undefined;
 
 /** A name never changes its meaning. Data may gain optional fields; any other change is a new name or a new version. */
-export interface TimelineEntries extends PodEntries, RuntimeEntries, NodeEntries, AgentEntries {
+export interface TimelineEntries
+  extends PodEntries,
+    RuntimeEntries,
+    NodeEntries,
+    AgentEntries,
+    ServiceEntries {
   /** A Kubernetes event; the name ends with its reason, and `event` has the rest. */
   [event: `event.${string}`]: NoData;
 }

@@ -73,6 +73,7 @@ export interface ServiceSpec {
   ipFamilyPolicy?: string;
   publishNotReadyAddresses?: boolean;
   sessionAffinity?: string;
+  sessionAffinityConfig?: { clientIP?: { timeoutSeconds?: number } };
 }
 
 export interface Service {

@@ -233,6 +233,27 @@ export interface EndpointSlice {
   ports?: EndpointPort[];
 }
 
+export interface EndpointAddress {
+  ip: string;
+  hostname?: string;
+  nodeName?: string;
+  targetRef?: ObjectReference;
+}
+
+export interface EndpointSubset {
+  addresses?: EndpointAddress[];
+  notReadyAddresses?: EndpointAddress[];
+  ports?: (EndpointPort & { port: number })[];
+}
+
+/** What endpoint slices replaced; some programs still read it. */
+export interface Endpoints {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  subsets?: EndpointSubset[];
+}
+
 export interface PriorityClass {
   apiVersion?: string;
   kind?: string;
