@@ -44,10 +44,8 @@ it.each([
 
 const inert = 'settings without effect in this build: ';
 it.each<[string, string[]]>([
-  [
-    'InPlacePodVerticalScalingMemoryBackedVolumes',
-    [`${inert}featureGates.InPlacePodVerticalScalingMemoryBackedVolumes`],
-  ],
+  ['DRANodeAllocatableResources', [`${inert}featureGates.DRANodeAllocatableResources`]],
+  ['InPlacePodVerticalScalingMemoryBackedVolumes', []],
   [
     'InPlacePodVerticalScalingExclusiveCPUs',
     [

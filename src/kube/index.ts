@@ -30,6 +30,7 @@ export * from './pods/claims.js';
 export * from './pods/container-id.js';
 export * from './pods/downward.js';
 export * from './pods/image-name.js';
+export * from './pods/memory-volumes.js';
 export * from './pods/pod-hash.js';
 export * from './pods/pod-names.js';
 export { withBuiltInPriority } from './pods/priority.js';

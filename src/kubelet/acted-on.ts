@@ -171,6 +171,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'InPlacePodVerticalScalingExclusiveCPUs',
   'InPlacePodVerticalScalingExclusiveMemory',
   'InPlacePodVerticalScalingInitContainers',
+  'InPlacePodVerticalScalingMemoryBackedVolumes',
   'InPlacePodVerticalScalingSchedulerPreemption',
   'KubeletAllocatedPodsEndpoint',
   'KubeletEnsureSecretPulledImages',

@@ -125,6 +125,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   });
   const actuated = new ActuatedResources({
     checkpoint: settings.podDirectories ? { rootDir, store: settings.durable } : undefined,
+    hasVolumes: settings.gates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes'),
   });
   const { allocated, states: resizes } = createAllocated(settings, pods);
   const asGiven = (pod: Pod): Pod => allocated.allocatedPod(pod);

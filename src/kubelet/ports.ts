@@ -48,6 +48,8 @@ export interface PodVolumes extends ContainerVolumes {
   volumeDirectory(pod: Pod, volumeName: string): string | undefined;
   /** The name of the driver that serves a mounted volume; undefined if none does. */
   volumeDriver?(pod: Pod, volumeName: string): string | undefined;
+  /** Gives a mounted volume in memory another size. Absent: no volume can be resized. */
+  resizeVolume?(pod: Pod, volumeName: string, sizeBytes: bigint, signal?: AbortSignal): Promise<void>;
   /** How full a volume is, by its driver; undefined if no driver tells. */
   measureVolume?(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined>;
   /** The volumes of drivers that are or may be mounted, with the way to ask for their health. */

@@ -10,6 +10,7 @@ import {
   type PrepareResources,
   SyncFailure,
   type SyncStepResult,
+  type VolumeResizing,
 } from './contracts.js';
 import { faultEntry } from './fault-entry.js';
 import { killContainer } from './kill/kill-container.js';
@@ -38,6 +39,7 @@ export interface SyncPorts extends SandboxPorts {
   /** Reinspects the pod although its state is unchanged. */
   readonly reinspect: ((uid: string) => void) | undefined;
   readonly podCgroups: PodCgroupResizing | undefined;
+  readonly resizeVolume: VolumeResizing | undefined;
   readonly resizeRetries: ResizeRetries;
   readonly sandboxUpdates: SandboxUpdates;
   /** Absent: no pod has resources that need it. */

@@ -188,6 +188,14 @@ export interface ContainerVolumes {
   devices(pod: Pod, container: AnyContainer): Promise<readonly Init<Device>[]>;
 }
 
+/** Gives a mounted volume in memory another size; rejects if the volume is not mounted, or holds more than that. */
+export type VolumeResizing = (
+  pod: Pod,
+  volumeName: string,
+  sizeBytes: bigint,
+  signal?: AbortSignal,
+) => Promise<void>;
+
 /** Runs lifecycle hooks for the runtime manager; another room may implement it. */
 export interface LifecycleHooks {
   /** Runs postStart; rejects with the handler's message when it failed. */

@@ -23,6 +23,7 @@ import type {
   PrepareResources,
   ProbeVerdicts,
   SyncStepResult,
+  VolumeResizing,
 } from './contracts.js';
 import { faultOfContainer } from './fault-entry.js';
 import { InterruptedKills } from './kill/interrupted-kills.js';
@@ -71,6 +72,8 @@ export interface RuntimeManagerOptions {
   /** Reinspects a pod although its state is unchanged; called after every resize. */
   readonly reinspect?: (uid: string) => void;
   readonly podCgroups?: PodCgroupResizing;
+  /** Absent: no volume is resized. */
+  readonly resizeVolume?: VolumeResizing | undefined;
   /** Absent: no pod has resources that are prepared before its sandbox. */
   readonly prepareResources?: PrepareResources | undefined;
   /** The handler of a pod's runtime class; absent: always the runtime's default. */
@@ -139,6 +142,7 @@ export class RuntimeManager {
       actuated: options.actuated,
       reinspect: options.reinspect,
       podCgroups: options.podCgroups,
+      resizeVolume: options.resizeVolume,
       prepareResources: options.prepareResources,
       resizeRetries: new ResizeRetries(),
       sandboxUpdates: { isIgnored: false },
@@ -225,6 +229,7 @@ export class RuntimeManager {
       actuated: actuated && {
         container: (uid, name) => actuated.container(uid, name),
         pod: (uid) => actuated.pod(uid),
+        volumeLimit: (uid, name) => actuated.volumeLimit(uid, name),
         hasFailed: (of) => resizeRetries.hasFailed(of),
       },
     });

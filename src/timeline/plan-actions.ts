@@ -20,6 +20,8 @@ export interface PlanActions {
   resizeContainer: { container: string; resource: PlannedResource };
   /** The resources of the pod as a whole are changed. */
   resizePod: NoData;
+  /** The size of a volume in memory is changed. */
+  resizeVolume: { volume: string };
   /** A container is started. */
   startContainer: { container: string; containerType: PlannedContainerType };
   /** A container is not started before its crash-loop back-off ends. */
@@ -51,6 +53,8 @@ export function planActionText(step: PlanAction): string {
       return `change ${step.resource} of ${step.container}`;
     case 'resizePod':
       return 'change the resources of the pod';
+    case 'resizeVolume':
+      return `change the size of volume ${step.volume}`;
     case 'startContainer':
       return `start ${typeText[step.containerType]} ${step.container}`;
     case 'waitForBackOff':

@@ -74,6 +74,8 @@ export interface PlanReasons {
   ResizeRequiresRestart: { changed: ChangedResource };
   /** The resources that the pod has for itself have changed. */
   PodResourcesChanged: NoData;
+  /** The size limit of the volume has changed. */
+  VolumeSizeChanged: NoData;
   /** All containers of the pod start over, as a rule of one of them says. */
   AllContainersRestart: NoData;
 }
@@ -143,6 +145,8 @@ export function planReasonText(cause: PlanReason): string {
       return `its ${cause.changed} changed, resize policy RestartContainer`;
     case 'PodResourcesChanged':
       return 'the resources that the pod asks for changed';
+    case 'VolumeSizeChanged':
+      return 'its size limit changed';
     case 'AllContainersRestart':
       return 'all containers of the pod start over';
   }

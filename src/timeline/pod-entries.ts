@@ -154,6 +154,8 @@ export interface PodEntries {
   'volume.unmountDevice': { plugin: string; volume: string };
   /** A volume was expanded, or could not be. */
   'volume.expand': { plugin: string; volume: string };
+  /** The size of a volume in memory was changed with the resources of its pod. */
+  'volume.resize': { volume: string; sizeBytes: number };
   /** A pod got the device of a block volume, or could not. */
   'volume.map': { plugin: string; volume: string };
   /** The device of a block volume was taken from a pod, or could not be. */

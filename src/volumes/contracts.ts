@@ -176,6 +176,10 @@ export interface ExpandRequest {
   readonly signal: AbortSignal;
 }
 
+export interface ResizeRequest extends Omit<ExpandRequest, 'signal'> {
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * How an expansion ended. A failure is `infeasible`: this size will never do; `in-use`: not while the volume is used;
  * `refused`: the driver failed, and is done with it; `unregistered`: there is no driver to ask; `hindered`: something
@@ -231,6 +235,8 @@ export interface VolumePlugin {
   ): Promise<readonly VolumeHealthCondition[] | undefined>;
   /** Makes a mounted volume use the size that its storage has grown to; idempotent. Absent where the node has nothing to do. */
   expand?(request: ExpandRequest): Promise<ExpandOutcome>;
+  /** Gives a mounted volume the size that its pod's spec bounds it to. Absent where a pod cannot change the size. */
+  resize?(request: ResizeRequest): Promise<void>;
   /** The name across pods of a volume that an earlier run left, where its directory's name does not tell; undefined for one without a device. */
   identify?(remains: VolumeRemains): Promise<VolumeIdentity>;
 }

@@ -129,6 +129,20 @@ export function describeMounts(contract: HostContract): void {
       await files().writeFile(at('memory/file'), '');
     });
 
+    it('a remount changes the size of a file system in memory, not below what it holds', async () => {
+      await tmpfs('memory', 'size=1048576');
+      await files().writeFile(at('memory/file'), 'x'.repeat(20_000));
+      const resize = (bytes: number): Promise<void> =>
+        mounts().mount({ target: at('memory'), options: ['remount', `size=${bytes}`] });
+      await resize(2_097_152);
+      expect((await mountAt('memory')).superOptions).toContain('size=2048k');
+      await resize(65_537);
+      expect((await mountAt('memory')).superOptions).toContain('size=68k');
+      expect(await codeOf(resize(4096))).toBe('EINVAL');
+      expect((await mountAt('memory')).superOptions).toContain('size=68k');
+      expect(textOf(await files().readFile(at('memory/file')))).toHaveLength(20_000);
+    });
+
     it('mounts are nested, and unmounted from the inside', async () => {
       await tmpfs('outer');
       await tmpfs('outer/inner');

@@ -144,6 +144,37 @@ export function describeDirectoryVolumes(contract: VolumeContract): void {
       expect(await bench.owner(path)).toBe('3777 0:123');
     });
 
+    it('in memory grows and shrinks while it is used, not below what it holds', async () => {
+      const { bench } = contract;
+      const pod = inMemory({ sizeLimit: '1Mi' });
+      const path = await bench.setUp(pod);
+      await bench.host.files.writeFile(`${path}/file`, 'x'.repeat(100_000));
+      const shownSize = async () => (await mountAt(bench.host, path))?.superOptions;
+      await bench.resize(pod, 4_194_304n);
+      expect(await shownSize()).toEqual(expect.arrayContaining(['size=4096k', 'noswap']));
+      await bench.resize(pod, 262_144n);
+      expect(await shownSize()).toEqual(expect.arrayContaining(['size=256k', 'noswap']));
+      await expect(bench.resize(pod, 65_536n)).rejects.toThrow(
+        /^attempting to set its size \(65536\) below current usage \(\d+\)$/,
+      );
+      expect(await shownSize()).toContain('size=256k');
+      expect(await bench.text(`${path}/file`)).toHaveLength(100_000);
+      expect(await bench.mountsBelow()).toEqual([path]);
+    });
+
+    it('is not resized where it is not mounted, or not in memory', async () => {
+      const { bench } = contract;
+      const pod = inMemory({ sizeLimit: '1Mi' });
+      await expect(bench.resize(pod, 1n)).rejects.toThrow(
+        'volume cache is not yet mounted; deferring resize',
+      );
+      const path = await bench.setUp(pod);
+      await bench.host.mounts.unmount(path);
+      await expect(bench.resize(pod, 1n)).rejects.toThrow(
+        'volume cache is not yet mounted; deferring resize',
+      );
+    });
+
     it('of an unknown medium is refused', async () => {
       const { bench } = contract;
       const unknown = podOf([{ name: 'cache', emptyDir: { medium: 'Tape' } }]);

@@ -75,6 +75,10 @@ export class VolumeBench {
     return plugin.hostPath(spec, pod.metadata.uid) ?? '';
   }
 
+  async resize(pod: Pod, sizeBytes: bigint, spec = inline(pod)): Promise<void> {
+    await this.plugin(spec).resize?.({ spec, podUid: pod.metadata.uid, sizeBytes, signal });
+  }
+
   /** As after a restart: by name and pod alone. */
   async tearDown(pod: Pod, spec = inline(pod)): Promise<void> {
     const plugin = this.plugin(spec);

@@ -2,7 +2,15 @@
 import type { HostError, MountPoint } from '../host.js';
 import { type MountCall, mountFailure, unmountFailure } from '../mount-command.js';
 import type { SimulatedMachine } from './machine.js';
-import { type FileNode, flagsOf, type Mount, type MountedNode, mountFlags } from './nodes.js';
+import {
+  type FileNode,
+  type FileSystem,
+  flagsOf,
+  type Mount,
+  type MountedNode,
+  mountFlags,
+  treeBytes,
+} from './nodes.js';
 
 const knownTypes = new Set(['tmpfs', 'hugetlbfs', 'nfs', 'nfs4', 'ext2', 'ext3', 'ext4', 'xfs', 'btrfs']);
 /** Options of the mount or the command, not of the file system. */
@@ -123,7 +131,20 @@ export class MountCalls {
 
   #remount(call: MountCall, target: MountedNode): void {
     if (target.node !== target.mount.root) throw mountFailed(call, 'mount point not mounted or bad option.');
+    const options: readonly string[] = call.options;
+    if (!options.includes('bind')) this.#reconfigure(call, target.mount.root.fs);
     target.mount.flags = flagsOf(call.options);
+  }
+
+  /** A file system in memory takes another size, unless it holds more than that. */
+  #reconfigure(call: MountCall, fs: FileSystem): void {
+    const size = optionValue(call.options, 'size');
+    if (fs.type !== 'tmpfs' || size === undefined) return;
+    const kibibytes = sizeKibibytes(call, size);
+    if (treeBytes(fs.root) > Number(kibibytes) * 1024)
+      throw mountFailed(call, 'mount point not mounted or bad option.');
+    const [access = 'rw', ...others] = fs.superOptions.filter((option) => !option.startsWith('size='));
+    fs.superOptions = [access, `size=${kibibytes}k`, ...others];
   }
 
   #changePropagation(call: MountCall, change: string): void {
@@ -154,12 +175,16 @@ const wrongOption =
 function shown(call: MountCall, option: string): string {
   const [name, value = ''] = option.split('=');
   if (call.fsType !== 'tmpfs' || name !== 'size') return option;
+  return `size=${sizeKibibytes(call, value)}k`;
+}
+
+function sizeKibibytes(call: MountCall, value: string): bigint {
   const match = /^([0-9]+)([kmg]?)$/i.exec(value);
   if (match === null) throw mountFailed(call, wrongOption);
   const shift = { '': 0n, k: 10n, m: 20n, g: 30n }[match[2]?.toLowerCase() ?? ''] ?? 0n;
   const bytes = BigInt(match[1] ?? '0') << shift;
   const pages = (bytes + pageBytes - 1n) / pageBytes;
-  return `size=${(pages * pageBytes) / 1024n}k`;
+  return (pages * pageBytes) / 1024n;
 }
 
 function optionValue(options: readonly string[], name: string): string | undefined {

@@ -9,7 +9,7 @@ export interface FileSystem {
   readonly type: string;
   readonly source: string;
   /** In the kernel's order, `rw` or `ro` first. */
-  readonly superOptions: readonly string[];
+  superOptions: readonly string[];
   readonly root: FileNode;
   nextInode: bigint;
 }
@@ -201,6 +201,12 @@ function sizeOf(content: FileNodeContent): number {
   if (content.kind === 'file') return content.data.length;
   if (content.kind === 'symlink') return Buffer.byteLength(content.target);
   return content.kind === 'directory' ? 4096 : 0;
+}
+
+/** What the files of a tree take, in whole blocks. */
+export function treeBytes({ content }: FileNode): number {
+  if (content.kind !== 'directory') return Math.ceil(sizeOf(content) / blockBytes) * blockBytes;
+  return [...content.entries.values()].reduce((sum, node) => sum + treeBytes(node), 0);
 }
 
 function linksOf(node: FileNode): number {

@@ -23,10 +23,29 @@ describe('the checkpoint of resources', () => {
     });
   });
 
+  it('names the size limits of volumes in memory, sorted', () => {
+    const text = formatResourceCheckpoint(
+      new Map([['uid1', { EmptyDirVolumeLimits: { w: '1Gi', v: '64Mi' } }]]),
+    );
+    expect(JSON.parse(text).data).toBe(
+      '{"entries":{"uid1":{"ContainerResources":null,"PodLevelResources":null,"EmptyDirVolumeLimits":{"v":"64Mi","w":"1Gi"}}}}',
+    );
+    expect(formatResourceCheckpoint(new Map([['a', { EmptyDirVolumeLimits: {} }]]))).toContain(
+      'EmptyDirVolumeLimits\\":null',
+    );
+  });
+
   it('is read as it was written, and equal entries have equal texts', () => {
     const entries = new Map<string, PodResourceEntry>([
       ['b', { ContainerResources: { z: { claims: [{ name: 'gpu', request: 'r' }] }, a: {} } }],
-      ['a', { ContainerResources: { c: { requests: { memory: '1Gi', cpu: '1' } } }, PodLevelResources: one }],
+      [
+        'a',
+        {
+          ContainerResources: { c: { requests: { memory: '1Gi', cpu: '1' } } },
+          PodLevelResources: one,
+          EmptyDirVolumeLimits: { v: '64Mi', constructor: '1Gi' },
+        },
+      ],
     ]);
     const text = formatResourceCheckpoint(entries);
     expect(parseResourceCheckpoint(text)).toEqual(entries);
@@ -50,6 +69,11 @@ describe('the checkpoint of resources', () => {
       'a part of an entry is not a mapping',
     ],
     [
+      'a size limit that is none',
+      file('{"entries":{"a":{"EmptyDirVolumeLimits":{"v":[]}}}}'),
+      'an amount of an entry is not a quantity',
+    ],
+    [
       'a claim without a name',
       file('{"entries":{"a":{"PodLevelResources":{"claims":[{}]}}}}'),
       'has no name',
@@ -60,7 +84,7 @@ describe('the checkpoint of resources', () => {
 
   it('may lack every part, and may have parts of newer kubelets', () => {
     expect(parseResourceCheckpoint(file('{}'))).toEqual(new Map());
-    const data = '{"entries":{"a":{"ContainerResources":null,"EmptyDirVolumeLimits":{"v":"1Mi"}}},"more":1}';
+    const data = '{"entries":{"a":{"ContainerResources":null,"VolumeColours":{"v":"red"}}},"more":1}';
     expect(parseResourceCheckpoint(file(data))).toEqual(new Map([['a', {}]]));
   });
 });

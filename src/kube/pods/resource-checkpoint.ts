@@ -11,15 +11,18 @@ import { fnv32a } from './pod-hash.js';
 export interface PodResourceEntry {
   readonly ContainerResources?: Readonly<Record<string, ResourceRequirements>>;
   readonly PodLevelResources?: ResourceRequirements;
+  /** The size limits of volumes in memory, by the names of the volumes. Absent where they are not followed. */
+  readonly EmptyDirVolumeLimits?: Readonly<Record<string, string>>;
 }
 
 /** Entries by the UID of their pod, each part with sorted names, so that equal entries have equal texts. */
 export function formatResourceCheckpoint(entries: ReadonlyMap<string, PodResourceEntry>): string {
   const data = JSON.stringify({
-    entries: sorted(Object.fromEntries(entries), ({ ContainerResources, PodLevelResources }) => ({
-      ContainerResources: ContainerResources === undefined ? null : sorted(ContainerResources, requirements),
-      PodLevelResources: PodLevelResources === undefined ? null : requirements(PodLevelResources),
-      EmptyDirVolumeLimits: null,
+    entries: sorted(Object.fromEntries(entries), (entry) => ({
+      ContainerResources:
+        entry.ContainerResources === undefined ? null : sorted(entry.ContainerResources, requirements),
+      PodLevelResources: entry.PodLevelResources === undefined ? null : requirements(entry.PodLevelResources),
+      EmptyDirVolumeLimits: hasNone(entry.EmptyDirVolumeLimits) ? null : amounts(entry.EmptyDirVolumeLimits),
     })),
   });
   return JSON.stringify({ data, checksum: resourceChecksum(data) });
@@ -42,10 +45,11 @@ export function resourceChecksum(data: string): number {
 
 function readEntry(given: unknown): PodResourceEntry {
   if (!isObject(given)) throw new Error('its entries are not those of pods');
-  const { ContainerResources: containers, PodLevelResources: own } = given;
+  const { ContainerResources: containers, PodLevelResources: own, EmptyDirVolumeLimits: limits } = given;
   return {
     ...(isNone(containers) ? {} : { ContainerResources: readMembers(containers, readRequirements) }),
     ...(isNone(own) ? {} : { PodLevelResources: readRequirements(own) }),
+    ...(isNone(limits) ? {} : { EmptyDirVolumeLimits: readMembers(limits, readAmount) }),
   };
 }
 
@@ -81,16 +85,19 @@ function readMembers<T>(given: unknown, read: (member: unknown) => T): Record<st
 }
 
 function requirements({ limits, requests, claims }: ResourceRequirements): object {
-  const list = (amounts: ResourceList): object => sorted(amounts, (amount) => String(amount));
   return {
-    ...(hasNone(limits) ? {} : { limits: list(limits) }),
-    ...(hasNone(requests) ? {} : { requests: list(requests) }),
+    ...(hasNone(limits) ? {} : { limits: amounts(limits) }),
+    ...(hasNone(requests) ? {} : { requests: amounts(requests) }),
     ...(claims === undefined || claims.length === 0 ? {} : { claims }),
   };
 }
 
-function hasNone(amounts: ResourceList | undefined): amounts is undefined {
-  return amounts === undefined || Object.keys(amounts).length === 0;
+function amounts(list: Readonly<ResourceList>): object {
+  return sorted(list, (amount) => String(amount));
+}
+
+function hasNone(list: Readonly<ResourceList> | undefined): list is undefined {
+  return list === undefined || Object.keys(list).length === 0;
 }
 
 function sorted<T>(members: Readonly<Record<string, T>>, format: (member: T) => unknown): object {

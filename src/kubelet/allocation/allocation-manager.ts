@@ -12,8 +12,6 @@ import type { PodManager } from '../../pods/desired/index.js';
 import {
   type AllocatedResources,
   type AllocationMetrics,
-  differs,
-  entryOf,
   hasShrunk,
   neededFeatures,
   ResizeQueue,
@@ -90,7 +88,7 @@ export class AllocationManager {
     if (!allocated.has(uid)) return false;
     if (before !== undefined) {
       for (const change of requestedChanges(before, pod)) metrics.requested.inc({ ...change });
-      if (!differs(pod, entryOf(before))) return false;
+      if (!allocated.isChanged(before, pod)) return false;
       this.#checkFeatures(before, pod);
     }
     // What is about to be given counts too: a pod that asks for the old resources again is tried once more.
@@ -233,7 +231,7 @@ export class AllocationManager {
     const answer = await this.#options.admission.judgeResize(pod, before);
     const current = pods.byUid(uid);
     // A pod that changed while it was judged is tried again for what it asks now.
-    if (current === undefined || !this.#queue.has(uid) || differs(current, entryOf(pod))) return;
+    if (current === undefined || !this.#queue.has(uid) || allocated.isChanged(pod, current)) return;
     if (!answer.admit) {
       const { kind, reason, message } = answer;
       if (kind === 'Infeasible') this.#queue.remove(uid);

@@ -38,13 +38,14 @@ export interface AllocationRooms
 export function createAllocated(
   settings: Pick<
     AllocationSettings,
-    'clock' | 'timeline' | 'registry' | 'rootDir' | 'durable' | 'podDirectories'
+    'clock' | 'timeline' | 'registry' | 'rootDir' | 'durable' | 'podDirectories' | 'gates'
   >,
   pods: Pick<PodManager, 'byUid'>,
 ) {
   const { clock, timeline, registry, rootDir, durable } = settings;
   const allocated = new AllocatedResources({
     checkpoint: settings.podDirectories ? { rootDir, store: durable } : undefined,
+    hasVolumes: settings.gates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes'),
   });
   const metrics = registry.once(createAllocationMetrics);
   const states = new ResizeStates({ clock, timeline, metrics, podOf: (uid) => pods.byUid(uid) });
@@ -86,6 +87,11 @@ export function createAllocation(settings: AllocationSettings, rooms: Allocation
     rules: {
       resizes: gates.enabled('InPlacePodVerticalScaling'),
       resizesPodLevel: gates.enabled('InPlacePodLevelResourcesVerticalScaling'),
+      resizesVolumes: !gates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes')
+        ? 'gate off'
+        : host.cgroupVersion === 2
+          ? 'yes'
+          : 'cgroup v1',
       swaps:
         config.memorySwap.swapBehavior === 'LimitedSwap' &&
         host.isSwapControllerAvailable &&
@@ -104,6 +110,7 @@ export function createAllocation(settings: AllocationSettings, rooms: Allocation
       return reconstructAllocated(pod, {
         actuated: (name) => (actuated.has(uid) ? actuated.requirements(uid, name) : undefined),
         actuatedPod: actuated.podRequirements(uid),
+        actuatedVolume: (name) => actuated.volumeLimit(uid, name),
         observed: seen.status,
       });
     },

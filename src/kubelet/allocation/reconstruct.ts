@@ -2,10 +2,12 @@
 import type { ObservedPodStatus } from '../../cri/index.js';
 import {
   type AnyContainer,
+  memoryVolumeLimits,
   type Pod,
   quantityMillis,
   type ResourceList,
   type ResourceRequirements,
+  type Volume,
 } from '../../kube/index.js';
 import { requirementsInForce, wantedResources } from '../../runtime-manager/resize/index.js';
 
@@ -13,6 +15,8 @@ export interface ReconstructSources {
   /** What the pod's containers were last given; undefined of a pod that is not known. */
   readonly actuated: (container: string) => ResourceRequirements | undefined;
   readonly actuatedPod: ResourceRequirements | undefined;
+  /** The size limit that a volume in memory was last given; undefined where that is not known. */
+  readonly actuatedVolume: (volume: string) => string | undefined;
   readonly observed: ObservedPodStatus;
 }
 
@@ -26,6 +30,7 @@ export function reconstructAllocated(pod: Pod, sources: ReconstructSources): Pod
     return inForce === undefined ? container : { ...container, resources: ownPart(pod, container, inForce) };
   };
   const own = sources.actuatedPod;
+  const limits = memoryVolumeLimits(pod);
   return {
     ...pod,
     spec: {
@@ -35,8 +40,21 @@ export function reconstructAllocated(pod: Pod, sources: ReconstructSources): Pod
       ...(spec.resources === undefined || own === undefined
         ? {}
         : { resources: withAmounts(spec.resources, own, () => true) }),
+      ...(spec.volumes === undefined
+        ? {}
+        : { volumes: spec.volumes.map((volume) => givenVolume(volume, limits, sources)) }),
     },
   };
+}
+
+function givenVolume(
+  volume: Volume,
+  limits: ReadonlyMap<string, string>,
+  { actuatedVolume }: ReconstructSources,
+): Volume {
+  const sizeLimit = limits.has(volume.name) ? actuatedVolume(volume.name) : undefined;
+  if (sizeLimit === undefined || quantityMillis(sizeLimit) === 0) return volume;
+  return { ...volume, emptyDir: { ...volume.emptyDir, sizeLimit } };
 }
 
 /** What the API was last told fills the gaps of what the runtime tells. */

@@ -10,6 +10,8 @@ export function declaredFeatures({ gates, config }: Pick<KubeletSettings, 'gates
     features.push('InPlacePodLevelResourcesVerticalScaling');
   if (gates.enabled('InPlacePodVerticalScalingInitContainers'))
     features.push('InPlacePodVerticalScalingInitContainers');
+  if (gates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes'))
+    features.push('InPlacePodVerticalScalingMemoryBackedVolumes');
   if (gates.enabled('RestartAllContainersOnContainerExits'))
     features.push('RestartAllContainersOnContainerExits');
   return features;

@@ -46,7 +46,10 @@ const notAsked =
 
 /** Throws for thresholds that cannot be read. */
 export function createEviction(
-  settings: Pick<KubeletSettings, 'config' | 'clock' | 'timeline' | 'nodeName' | 'registry' | 'eviction'>,
+  settings: Pick<
+    KubeletSettings,
+    'config' | 'gates' | 'clock' | 'timeline' | 'nodeName' | 'registry' | 'eviction'
+  >,
   {
     workers,
     collectors,
@@ -61,7 +64,12 @@ export function createEviction(
   },
 ): NodeEviction {
   const { config, clock, timeline, nodeName, registry, eviction } = settings;
-  const own = evictionSettings(config, eviction?.boundsAllocatable ?? true);
+  const resizesMemoryVolumes = settings.gates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes');
+  const settingsOf = (from: EvictionConfig): EvictionSettings => ({
+    ...evictionSettings(from, eviction?.boundsAllocatable ?? true),
+    resizesMemoryVolumes,
+  });
+  const own = settingsOf(config);
   const runsHere = (uid: string): boolean => {
     const seen = peek(uid);
     return 'status' in seen && !nothingRuns(seen.status);
@@ -100,10 +108,7 @@ export function createEviction(
       ? async (tasks: TaskGroup) => tasks.start('eviction', (signal) => manager.run(signal))
       : undefined,
     off: evicts ? undefined : notAsked,
-    forecast: (other) =>
-      manager.forecast(
-        other === undefined ? own : evictionSettings(other, eviction.boundsAllocatable ?? true),
-      ),
+    forecast: (other) => manager.forecast(other === undefined ? own : settingsOf(other)),
     conditions: () => manager.conditions,
     runsHere,
   };

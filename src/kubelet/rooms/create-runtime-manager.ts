@@ -87,6 +87,7 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
     ...(internals === undefined ? {} : { internals }),
     prepareResources: ports.prepareResources,
     podCgroups: settings.cgroups?.bounds,
+    resizeVolume: ports.volumes.resizeVolume?.bind(ports.volumes),
     startsAtOnce: settings.startsAtOnce,
     crashLoop: new Backoff(
       crashLoopDelays({

@@ -8,11 +8,13 @@ import {
   type PodResourceEntry,
   parseResourceCheckpoint,
 } from '../../kube/index.js';
-import { differs, entryOf, withEntry } from './allocated-pod.js';
+import { differs, entryOf, hasVolumesOf, withEntry } from './allocated-pod.js';
 
 export interface AllocatedResourcesOptions {
   /** Absent: nothing survives a restart. */
   readonly checkpoint?: { readonly rootDir: string; readonly store: DurableFiles } | undefined;
+  /** Whether the sizes of volumes in memory are given to pods, too; default no. */
+  readonly hasVolumes?: boolean;
 }
 
 interface AllocatedView {
@@ -56,8 +58,9 @@ export class AllocatedResources {
     const found = await checkpoint.store.readNewest(path, parseResourceCheckpoint);
     this.#isLost = found.kind !== 'found';
     if (found.kind !== 'found') return;
-    for (const [uid, entry] of found.value) {
-      this.#entries.set(uid, entry);
+    for (const [uid, { EmptyDirVolumeLimits, ...entry }] of found.value) {
+      const hasLimits = this.#options.hasVolumes === true && EmptyDirVolumeLimits !== undefined;
+      this.#entries.set(uid, hasLimits ? { ...entry, EmptyDirVolumeLimits } : entry);
       this.#fromBefore.add(uid);
     }
   }
@@ -98,12 +101,19 @@ export class AllocatedResources {
     return entry !== undefined && differs(pod, entry);
   }
 
+  /** Whether the second of two states of a pod asks for anything else than the first. */
+  isChanged(before: Pod, after: Pod): boolean {
+    return differs(after, this.#entryOf(before));
+  }
+
   /** Gives a pod all that it asks for; `recorded` tells when that is on disk. */
   set(pod: Pod): void {
     const { uid } = pod.metadata;
     const known = this.#entries.get(uid);
-    if (known !== undefined && !differs(pod, known)) return;
-    this.#entries.set(uid, entryOf(pod));
+    // The record of a run that did not follow volumes lacks theirs.
+    const isComplete = known !== undefined && (!this.#options.hasVolumes || hasVolumesOf(known, pod));
+    if (isComplete && !differs(pod, known)) return;
+    this.#entries.set(uid, this.#entryOf(pod));
     this.#unwritten.add(uid);
     this.#file?.changed();
   }
@@ -122,7 +132,7 @@ export class AllocatedResources {
    */
   async grant(pod: Pod): Promise<void> {
     const { uid } = pod.metadata;
-    const entry = entryOf(pod);
+    const entry = this.#entryOf(pod);
     this.#grants.set(uid, entry);
     this.#file?.changed();
     try {
@@ -162,6 +172,10 @@ export class AllocatedResources {
     if (!this.#unwritten.has(uid)) return;
     await this.#lasting();
     this.#unwritten.delete(uid);
+  }
+
+  #entryOf(pod: Pod): PodResourceEntry {
+    return entryOf(pod, this.#options);
   }
 
   async #lasting(): Promise<void> {

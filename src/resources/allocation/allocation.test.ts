@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Container, Pod, PodCondition, PodSpec, ResourceRequirements } from '../../kube/index.js';
-import { differs, entryOf, withEntry } from './allocated-pod.js';
+import { changesMemoryVolumes, differs, entryOf, withEntry } from './allocated-pod.js';
+import { AllocatedResources } from './allocated-resources.js';
 import { effectiveRequests } from './effective-requests.js';
 import { type ResizeRules, resizeInfeasibility } from './feasibility.js';
 import { failedCondition, inProgressCondition, isNewPending, pendingCondition } from './resize-conditions.js';
-import { requestedChanges, requestsText, resizeText } from './resize-events.js';
+import { neededFeatures, requestedChanges, requestsText, resizeText } from './resize-events.js';
 import { ResizeQueue, type ResizeRank, resizeRank } from './resize-queue.js';
 
 const container = (name: string, resources?: ResourceRequirements, more: Partial<Container> = {}) => ({
@@ -88,10 +89,73 @@ describe('what a pod was given', () => {
   });
 });
 
+describe('volumes in memory', () => {
+  const withLimit = (sizeLimit?: string, medium = 'Memory'): Pod =>
+    pod([container('a')], {
+      volumes: [{ name: 'v', emptyDir: { medium, ...(sizeLimit === undefined ? {} : { sizeLimit }) } }],
+    });
+  it.each<[string, Pod, Pod, boolean]>([
+    ['more', withLimit('64Mi'), withLimit('32Mi'), true],
+    ['the same in other words', withLimit('32768Ki'), withLimit('32Mi'), false],
+    ['a first limit', withLimit('64Mi'), withLimit(), false],
+    ['no limit any more', withLimit(), withLimit('32Mi'), false],
+    ['a limit of zero', withLimit('0'), withLimit('32Mi'), false],
+    ['on disk', withLimit('64Mi', ''), withLimit('32Mi', ''), false],
+  ])('%s', (_rule, desired, given, expected) => {
+    const entry = entryOf(given, { hasVolumes: true });
+    expect(differs(desired, entry)).toBe(expected);
+    expect(changesMemoryVolumes(given, desired)).toBe(expected);
+    expect(differs(withEntry(desired, entry), entry)).toBe(false);
+    if (expected) expect(withEntry(desired, entry).spec.volumes).toEqual(given.spec.volumes);
+    expect(differs(desired, entryOf(given)), 'nobody follows their sizes').toBe(false);
+  });
+
+  it('a node must declare that it resizes them', () => {
+    expect(neededFeatures(withLimit('1Mi'), withLimit('2Mi'))).toEqual([
+      'InPlacePodVerticalScalingMemoryBackedVolumes',
+    ]);
+    expect(neededFeatures(withLimit('1Mi'), withLimit('1Mi'))).toEqual([]);
+  });
+
+  it.each<[ResizeRules['resizesVolumes'], string | undefined, string | undefined]>([
+    ['yes', undefined, undefined],
+    ['gate off', 'memory_volume_resize_gate_off', 'Memory-backed emptyDir volume resize is disabled'],
+    [
+      'cgroup v1',
+      'cgroups_v1_unsupported',
+      'Memory-backed emptyDir volume resize is not supported on cgroups v1',
+    ],
+  ])('can be resized: %s', (resizesVolumes, detail, message) => {
+    const rules: ResizeRules = {
+      resizes: true,
+      resizesPodLevel: true,
+      resizesVolumes,
+      swaps: false,
+      pinsCpus: false,
+      pinsMemory: false,
+    };
+    const answer = resizeInfeasibility(withLimit('64Mi'), withLimit('32Mi'), rules);
+    expect([answer?.detail, answer?.message]).toEqual([detail, message]);
+    expect(resizeInfeasibility(withLimit('64Mi'), withLimit('64Mi'), rules)).toBeUndefined();
+  });
+
+  it('are part of the record where they are followed, and completed where they were not', async () => {
+    const allocated = new AllocatedResources({ hasVolumes: true });
+    allocated.set(pod([container('a')], { volumes: [] }));
+    allocated.set(withLimit('32Mi'));
+    expect(allocated.differs(withLimit('64Mi'))).toBe(true);
+    expect(allocated.isChanged(withLimit('32Mi'), withLimit('64Mi'))).toBe(true);
+    expect(allocated.allocatedPod(withLimit('64Mi')).spec.volumes).toEqual(withLimit('32Mi').spec.volumes);
+    await allocated.grant(withLimit('64Mi'));
+    expect(allocated.differs(withLimit('64Mi'))).toBe(false);
+  });
+});
+
 describe('what can never be done', () => {
   const all: ResizeRules = {
     resizes: true,
     resizesPodLevel: true,
+    resizesVolumes: 'yes',
     swaps: false,
     pinsCpus: false,
     pinsMemory: false,

@@ -1,12 +1,14 @@
 /** Decides whether a resize could ever be done on this node, whatever room it has. */
 import { isCriticalPod, type Pod, qosClass, type ResourceRequirements } from '../../kube/index.js';
-import { sameAmount, sameRequirements } from './allocated-pod.js';
+import { changesMemoryVolumes, sameAmount, sameRequirements } from './allocated-pod.js';
 
 export interface ResizeRules {
   /** The gate InPlacePodVerticalScaling. */
   readonly resizes: boolean;
   /** The gate InPlacePodLevelResourcesVerticalScaling. */
   readonly resizesPodLevel: boolean;
+  /** Whether volumes in memory can be resized: the gate InPlacePodVerticalScalingMemoryBackedVolumes, and cgroup v2. */
+  readonly resizesVolumes: 'yes' | 'gate off' | 'cgroup v1';
   /** Whether containers of the node may use swap. */
   readonly swaps: boolean;
   /** Whether Guaranteed pods may have CPUs of their own, which a resize cannot change. */
@@ -22,6 +24,8 @@ export interface ResizeInfeasibility {
     | 'feature_gate_off'
     | 'swap_limitation'
     | 'plr_feature_gate_off'
+    | 'memory_volume_resize_gate_off'
+    | 'cgroups_v1_unsupported'
     | 'guaranteed_pod_cpu_manager_static_policy'
     | 'guaranteed_pod_memory_manager_static_policy';
 }
@@ -47,6 +51,17 @@ export function resizeInfeasibility(
       message: 'InPlacePodLevelResourcesVerticalScaling is disabled',
       detail: 'plr_feature_gate_off',
     };
+  }
+  if (rules.resizesVolumes !== 'yes' && changesMemoryVolumes(allocated, desired)) {
+    return rules.resizesVolumes === 'gate off'
+      ? {
+          message: 'Memory-backed emptyDir volume resize is disabled',
+          detail: 'memory_volume_resize_gate_off',
+        }
+      : {
+          message: 'Memory-backed emptyDir volume resize is not supported on cgroups v1',
+          detail: 'cgroups_v1_unsupported',
+        };
   }
   if (qosClass(desired) !== 'Guaranteed') return undefined;
   if (rules.pinsCpus && changes.some((change) => isRequestChanged(change, 'cpu'))) {

@@ -8,7 +8,7 @@ import {
   podRequests,
   type ResourceRequirements,
 } from '../../kube/index.js';
-import { sameRequirements } from './allocated-pod.js';
+import { changesMemoryVolumes, sameRequirements } from './allocated-pod.js';
 
 /** The resources of a pod's containers as one line of JSON; pod-level resources are not part of it. */
 export function resizeText(pod: Pod, generation: number | undefined, error = ''): string {
@@ -74,6 +74,7 @@ export function neededFeatures(before: Pod, after: Pod): string[] {
   return [
     ...(changesPod ? ['InPlacePodLevelResourcesVerticalScaling'] : []),
     ...(changesInit === true ? ['InPlacePodVerticalScalingInitContainers'] : []),
+    ...(changesMemoryVolumes(before, after) ? ['InPlacePodVerticalScalingMemoryBackedVolumes'] : []),
   ];
 }
 

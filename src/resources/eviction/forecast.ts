@@ -96,7 +96,8 @@ export function forecastEviction(input: ForecastInput): EvictionForecast {
   const overLimits = settings.limitsLocalStorage
     ? pods.flatMap((pod) => {
         const stats = isBeingEvicted(pod.metadata.uid) ? undefined : statsOf(pod.metadata.uid);
-        const excess = stats && localStorageExcess(pod, stats, layout);
+        const { resizesMemoryVolumes } = settings;
+        const excess = stats && localStorageExcess(pod, stats, { ...layout, resizesMemoryVolumes });
         return excess === undefined ? [] : [{ pod, excess }];
       })
     : [];

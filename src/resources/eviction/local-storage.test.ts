@@ -106,6 +106,16 @@ describe('a pod beyond a limit of local storage', () => {
   });
 });
 
+describe('where volumes in memory may be resized', () => {
+  it.each([
+    ['one in memory stays', withDir({ sizeLimit: '1Gi', medium: 'Memory' }), undefined],
+    ['one on disk goes', withDir({ sizeLimit: '1Gi' }), 'emptydirfs.limit'],
+  ])('%s', (_rule, pod, expected) => {
+    const rules = { dedicated: false, resizesMemoryVolumes: true };
+    expect(localStorageExcess(pod, testStats('p', { volumes: { v: 2 * gi } }), rules)?.label).toBe(expected);
+  });
+});
+
 describe('whether a pod has a limit of local storage', () => {
   it.each<[string, Pod, boolean]>([
     ['an emptyDir with a limit', withDir({ sizeLimit: '10Mi' }), true],

@@ -35,18 +35,29 @@ export function hasLocalStorageLimit(pod: Pod): boolean {
   );
 }
 
+export interface LocalStorageRules extends Pick<FileSystemLayout, 'dedicated'> {
+  /** Whether volumes in memory may be resized: then the kernel alone holds them to their size. Default no. */
+  readonly resizesMemoryVolumes?: boolean | undefined;
+}
+
 /** The first limit that the pod has passed; critical pods may pass theirs. */
 export function localStorageExcess(
   pod: Pod,
   stats: PodStatsSummary,
-  layout: Pick<FileSystemLayout, 'dedicated'>,
+  rules: LocalStorageRules,
 ): LocalStorageExcess | undefined {
   if (isCriticalPod(pod)) return undefined;
-  return emptyDirExcess(pod, stats) ?? podExcess(pod, stats) ?? containerExcess(pod, stats, layout);
+  return emptyDirExcess(pod, stats, rules) ?? podExcess(pod, stats) ?? containerExcess(pod, stats, rules);
 }
 
-function emptyDirExcess(pod: Pod, stats: PodStatsSummary): LocalStorageExcess | undefined {
+function emptyDirExcess(
+  pod: Pod,
+  stats: PodStatsSummary,
+  { resizesMemoryVolumes = false }: LocalStorageRules,
+): LocalStorageExcess | undefined {
   for (const { name, emptyDir } of pod.spec.volumes ?? []) {
+    // While such a volume shrinks, its limit is below its size.
+    if (resizesMemoryVolumes && emptyDir?.medium === 'Memory') continue;
     const limit = limitOrNone(emptyDir?.sizeLimit);
     if (limit === undefined) continue;
     const used = stats.volume?.find((volume) => volume.name === name)?.usedBytes;

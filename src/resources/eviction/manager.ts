@@ -23,6 +23,8 @@ export interface EvictionSettings {
   readonly maxPodGraceSeconds: number;
   /** Whether pods are held to their limits of local storage. */
   readonly limitsLocalStorage: boolean;
+  /** Whether volumes in memory may be resized, and are not held to their limits here; default no. */
+  readonly resizesMemoryVolumes?: boolean;
   /** Whether to look more often while memory is nearly used up. */
   readonly watchesMemory: boolean;
 }
@@ -206,9 +208,10 @@ export class EvictionManager {
 
   /** Ends every pod that uses more local storage than it may. */
   async #enforceLimits({ candidates, statsOf, layout }: PassContext, signal: AbortSignal): Promise<string[]> {
+    const { resizesMemoryVolumes } = this.#options.settings;
     const over = candidates.flatMap((pod) => {
       const stats = this.#evicting.has(pod.metadata.uid) ? undefined : statsOf(pod.metadata.uid);
-      const excess = stats && localStorageExcess(pod, stats, layout);
+      const excess = stats && localStorageExcess(pod, stats, { ...layout, resizesMemoryVolumes });
       return excess === undefined ? [] : [{ pod, excess }];
     });
     const graceSeconds = immediateGraceSeconds;

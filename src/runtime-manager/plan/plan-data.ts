@@ -54,6 +54,9 @@ function* stepsOf(plan: PodPlan): Generator<PlannedStep> {
   if (plan.resize?.podLevel === true) {
     yield step(becauseOf({ reason: 'PodResourcesChanged' }), { action: 'resizePod' });
   }
+  for (const volume of plan.resize?.volumes ?? []) {
+    yield step(volume, { action: 'resizeVolume', volume: volume.name });
+  }
   for (const [containerType, starts] of [
     ['ephemeralContainer', plan.ephemeralContainersToStart],
     ['initContainer', plan.initContainersToStart],

@@ -59,7 +59,17 @@ export interface PlannedUpdate extends Because {
   readonly memoryLimit: { readonly from: number; readonly to: number };
 }
 
+/** A new size for a volume in memory. */
+export interface PlannedVolumeResize extends Because {
+  readonly name: string;
+  /** As the pod's spec has it. */
+  readonly limit: string;
+  readonly decreases: boolean;
+}
+
 export interface PlannedResize {
+  /** Absent: no volume is resized. */
+  readonly volumes?: readonly PlannedVolumeResize[];
   readonly memory: readonly PlannedUpdate[];
   readonly cpu: readonly PlannedUpdate[];
   /** Whether the resources of the whole pod change with its containers. */
@@ -102,7 +112,9 @@ export function hasActions(plan: PodPlan): boolean {
 
 /** Whether running containers are resized, and nothing else is done to the pod. */
 export function isResizeAlone(plan: PodPlan): boolean {
-  return plan.resize !== undefined && !hasActions({ ...plan, resize: undefined });
+  // Volumes are known to be mounted only after the pod's other preparations.
+  const isReady = plan.resize !== undefined && plan.resize.volumes === undefined;
+  return isReady && !hasActions({ ...plan, resize: undefined });
 }
 
 /** Whether a container starts now or waits for its back-off. */

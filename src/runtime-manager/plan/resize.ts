@@ -7,6 +7,7 @@ import {
   isDecrease,
   type ResizedResource,
   type ResourceAmounts,
+  resizedVolumes,
   wantedResources,
 } from '../resize/decide-resize.js';
 import {
@@ -15,12 +16,15 @@ import {
   type PlannedResize,
   type PlannedStart,
   type PlannedUpdate,
+  type PlannedVolumeResize,
 } from './pod-plan.js';
 
 /** The resources that the runtime was last given. */
 export interface ActuatedView {
   container(uid: string, name: string): ResourceAmounts;
   pod(uid: string): ResourceAmounts;
+  /** The size limit of a volume in memory; undefined where volumes are not resized. */
+  volumeLimit?(uid: string, volume: string): string | undefined;
   /** Whether the last resize to the pod's resources failed; default no. */
   hasFailed?(pod: Pod): boolean;
 }
@@ -98,9 +102,22 @@ export class ResizePlanner {
   /** Undefined when nothing changes. */
   planned(): PlannedResize | undefined {
     const { memory, cpu } = this.#updates;
-    const [podResources, podLevel] = [this.#podResources, this.#podLevel];
-    if (memory.length === 0 && cpu.length === 0 && !podResources && !podLevel) return undefined;
-    return { memory, cpu, podResources, podLevel };
+    const [podResources, podLevel, volumes] = [this.#podResources, this.#podLevel, this.#volumes()];
+    const isUnchanged = memory.length === 0 && cpu.length === 0 && volumes.length === 0;
+    if (isUnchanged && !podResources && !podLevel) return undefined;
+    return { ...(volumes.length === 0 ? {} : { volumes }), memory, cpu, podResources, podLevel };
+  }
+
+  #volumes(): PlannedVolumeResize[] {
+    const { uid } = this.#pod.metadata;
+    return resizedVolumes(this.#pod, (name) => this.#actuated.volumeLimit?.(uid, name)).map(
+      ({ name, limit, decreases }) => ({
+        name,
+        limit,
+        decreases,
+        ...becauseOf({ reason: 'VolumeSizeChanged' }),
+      }),
+    );
   }
 
   #amounts(container: Container): { readonly wanted: ResourceAmounts; readonly actuated: ResourceAmounts } {

@@ -5,6 +5,7 @@ import type { ObservedPodStatus } from '../../cri/index.js';
 import { type DurableFiles, DurableState } from '../../host/index.js';
 import {
   formatResourceCheckpoint,
+  memoryVolumeLimits,
   type Pod,
   type PodResourceEntry,
   parseResourceCheckpoint,
@@ -23,7 +24,12 @@ import { requirementsInForce } from './rebuild-actuated.js';
 export interface ActuatedResourcesOptions {
   /** Absent: nothing survives a restart. */
   readonly checkpoint?: { readonly rootDir: string; readonly store: DurableFiles } | undefined;
+  /** Whether volumes in memory are resized, too; default no. */
+  readonly hasVolumes?: boolean;
 }
+
+/** What a volume has of which nothing is known: any size is another. */
+const unknownLimit = '0';
 
 /** Entries are few and small; all are in one file. */
 export class ActuatedResources {
@@ -86,15 +92,40 @@ export class ActuatedResources {
     return recorded === undefined ? undefined : amountsOf(recorded);
   }
 
+  /** The size limit of a volume in memory; undefined where volumes are not resized, or it is not known. */
+  volumeLimit(uid: string, volume: string): string | undefined {
+    const limits = this.#entries.get(uid)?.EmptyDirVolumeLimits;
+    const isFollowed = this.#options.hasVolumes === true && limits !== undefined;
+    return isFollowed && Object.hasOwn(limits, volume) ? limits[volume] : undefined;
+  }
+
+  setVolumeLimit(uid: string, volume: string, limit: string): void {
+    if (this.#options.hasVolumes !== true || this.volumeLimit(uid, volume) === limit) return;
+    const entry = this.#entries.get(uid);
+    const EmptyDirVolumeLimits = { ...entry?.EmptyDirVolumeLimits, [volume]: limit };
+    this.#entries.set(uid, { ...entry, EmptyDirVolumeLimits });
+    this.#file?.changed();
+  }
+
+  /** An earlier agent may not have followed volumes; they have the size that they were mounted with. */
+  #volumesBegin(pod: Pod, limitOf = (limit: string): string => limit): void {
+    const { uid } = pod.metadata;
+    for (const [name, limit] of memoryVolumeLimits(pod)) {
+      if (this.volumeLimit(uid, name) === undefined) this.setVolumeLimit(uid, name, limitOf(limit));
+    }
+  }
+
   /** A new pod starts with what it requests, so that its first start is no resize. */
   podBegins(pod: Pod): void {
     const { uid } = pod.metadata;
-    if (this.#entries.has(uid)) return;
-    this.#entries.set(uid, {});
-    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
-      this.setContainer(uid, container.name, wantedResources(pod, container));
+    if (!this.#entries.has(uid)) {
+      this.#entries.set(uid, {});
+      for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+        this.setContainer(uid, container.name, wantedResources(pod, container));
+      }
+      if (pod.spec.resources !== undefined) this.setPod(uid, pod.spec.resources);
     }
-    if (pod.spec.resources !== undefined) this.setPod(uid, pod.spec.resources);
+    this.#volumesBegin(pod);
   }
 
   /**
@@ -103,9 +134,8 @@ export class ActuatedResources {
    */
   podGoesOn(pod: Pod, { containers }: Pick<ObservedPodStatus, 'containers'>): void {
     const { uid } = pod.metadata;
-    if (this.#entries.has(uid)) return;
     const running = containers.filter(({ state }) => state === 'running');
-    if (!this.#isLost || running.length === 0) {
+    if (this.#entries.has(uid) || !this.#isLost || running.length === 0) {
       this.podBegins(pod);
       return;
     }
@@ -116,6 +146,8 @@ export class ActuatedResources {
       this.setContainer(uid, container.name, requirementsInForce(wanted, observed));
     }
     if (pod.spec.resources !== undefined) this.setPod(uid, pod.spec.resources);
+    // A resize of a volume to the size that it has changes nothing.
+    this.#volumesBegin(pod, () => unknownLimit);
   }
 
   /** Records what a running container has accepted: exactly CPU and memory, 0 where unset. */

@@ -1,6 +1,7 @@
 /** Decides what a change of requests and limits means for a running container. */
 import {
   type AnyContainer,
+  memoryVolumeLimits,
   type Pod,
   quantityMillis,
   quantityUnits,
@@ -81,6 +82,22 @@ export function isDecrease(
   return limitChanged
     ? wanted[name].limit < actuated[name].limit
     : wanted[name].request < actuated[name].request;
+}
+
+export interface VolumeResize {
+  readonly name: string;
+  readonly limit: string;
+  readonly decreases: boolean;
+}
+
+/** The volumes in memory that have another size than their pod is allocated; those of which no size is recorded are left alone. */
+export function resizedVolumes(pod: Pod, actuated: (volume: string) => string | undefined): VolumeResize[] {
+  return [...memoryVolumeLimits(pod)].flatMap(([name, limit]) => {
+    const before = actuated(name);
+    if (before === undefined) return [];
+    const [from, to] = [quantityUnits(before), quantityUnits(limit)];
+    return from === to ? [] : [{ name, limit, decreases: to < from }];
+  });
 }
 
 /** Exactly CPU and memory: one at its new value, the other unchanged. */

@@ -1,4 +1,7 @@
-/** Resizes a running pod: memory first, then CPU; the pod's cgroup before containers that grow and after those that shrink. */
+/**
+ * Resizes a running pod: memory first, then CPU; the pod's cgroup before containers that grow and after those that shrink.
+ * Volumes in memory shrink before the memory does, and grow after it.
+ */
 import { errorText, throwIfCancelled } from '../../async/index.js';
 import { formatPod, goQuote, type ResourceRequirements } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
@@ -6,10 +9,11 @@ import type { SyncPorts, SyncRun } from '../apply.js';
 import { SyncFailure } from '../contracts.js';
 import type { PlannedResize, PlannedUpdate } from '../plan/pod-plan.js';
 import type { ActuatedResources } from './actuated-resources.js';
-import { type ResizedResource, resizedResources } from './decide-resize.js';
+import type { ResizedResource } from './decide-resize.js';
 import { isContainerDecrease, isPodDecrease, memoryProblem } from './memory-safety.js';
 import { boundMoves } from './pod-bound-order.js';
 import { ResizedPodCgroup } from './resize-pod-cgroup.js';
+import { resizeVolumes } from './resize-volumes.js';
 import { tellSandbox } from './tell-sandbox.js';
 import { updateContainer } from './update-container.js';
 
@@ -38,9 +42,21 @@ export async function resizePod(
   try {
     const cgroup = await prepare(ports, run, resize);
     isChanged = true;
-    for (const resource of resizedResources) {
-      await resizeResource(ports, run, resize, resource, cgroup, actuated);
-    }
+    const volumes = resize.volumes ?? [];
+    await resizeVolumes(
+      ports,
+      run,
+      volumes.filter(({ decreases }) => decreases),
+      actuated,
+    );
+    await resizeResource(ports, run, resize, 'memory', cgroup, actuated);
+    await resizeVolumes(
+      ports,
+      run,
+      volumes.filter(({ decreases }) => !decreases),
+      actuated,
+    );
+    await resizeResource(ports, run, resize, 'cpu', cgroup, actuated);
     run.steps.push(step);
     ports.resizeRetries.forget(uid);
     done(false);

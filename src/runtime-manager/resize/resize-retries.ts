@@ -1,5 +1,5 @@
 /** Back-off for failed resizes; a change of the desired resources resets it. */
-import { canonicalJson, type Pod } from '../../kube/index.js';
+import { canonicalJson, memoryVolumeLimits, type Pod } from '../../kube/index.js';
 
 const initialMs = 10_000;
 const maxMs = 300_000;
@@ -55,10 +55,12 @@ export class ResizeRetries {
   }
 }
 
-function wantedBy({ spec }: Pod): string {
+function wantedBy(pod: Pod): string {
+  const { spec } = pod;
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
   return canonicalJson([
     spec.resources ?? {},
     containers.map(({ name, resources }) => [name, resources ?? {}]),
+    [...memoryVolumeLimits(pod)],
   ]);
 }

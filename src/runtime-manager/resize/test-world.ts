@@ -1,8 +1,9 @@
 /** A pod, its cgroup and its runtime for tests of resizes: what is done to them is noted in order. */
 import { ContainerStatsResponse, type CriRuntime, withCallRules } from '../../cri/index.js';
 import type { Container, Pod, ResourceRequirements } from '../../kube/index.js';
-import type { PodBound, PodBounds, PodCgroupResizing } from '../contracts.js';
+import type { PodBound, PodBounds, PodCgroupResizing, VolumeResizing } from '../contracts.js';
 import { RuntimeManager } from '../manager.js';
+import { isResizeAlone } from '../plan/pod-plan.js';
 import { resizeFailure } from '../sync-result.js';
 import { bench, container, makePod, makeStatus, running } from '../test-fixtures.js';
 import { ActuatedResources } from './actuated-resources.js';
@@ -23,6 +24,9 @@ export interface ResizeWorld {
   readonly wantedBounds: Partial<PodBounds>;
   readonly podUsageMebi?: number;
   readonly usageMebi?: number;
+  /** The sizes that volumes in memory have; those that they are to have are in the spec. */
+  readonly volumesTold?: Readonly<Record<string, string>>;
+  readonly resizeVolume?: VolumeResizing;
   readonly cri?: (calls: string[]) => Partial<CriRuntime>;
   readonly cgroup?: (calls: string[]) => Partial<PodCgroupResizing>;
 }
@@ -36,7 +40,9 @@ export function worldOf(world: ResizeWorld) {
     ),
     ...world.spec,
   });
-  const actuated = new ActuatedResources({});
+  const actuated = new ActuatedResources({ hasVolumes: world.volumesTold !== undefined });
+  for (const [name, limit] of Object.entries(world.volumesTold ?? {}))
+    actuated.setVolumeLimit('uid-1', name, limit);
   for (const [name, given] of Object.entries(world.told)) actuated.setContainer('uid-1', name, given);
   if (world.podLevelTold !== undefined) actuated.setPod('uid-1', world.podLevelTold);
   let current: PodBounds = {
@@ -57,7 +63,16 @@ export function worldOf(world: ResizeWorld) {
     ...world.cgroup?.(calls),
   };
   const table = bench({
-    options: { actuated, podCgroups, reinspect: (uid) => void calls.push(`reinspect ${uid}`) },
+    options: {
+      actuated,
+      podCgroups,
+      reinspect: (uid) => void calls.push(`reinspect ${uid}`),
+      resizeVolume: async (...resize) => {
+        await world.resizeVolume?.(...resize);
+        const [, name, sizeBytes] = resize;
+        calls.push(`volume ${name}=${shown(Number(sizeBytes))}`);
+      },
+    },
     overrides: {
       updateContainerResources: async ({ containerId, linux }) => {
         calls.push(`${containerId} shares=${linux?.cpuShares} memory=${shown(linux?.memoryLimitInBytes)}`);
@@ -83,16 +98,18 @@ export function worldOf(world: ResizeWorld) {
     }),
   });
   const names = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name }) => name);
+  const status = makeStatus(
+    pod,
+    names.map((name) => running(name, { id: name })),
+  );
   return {
     calls,
     actuated,
     usage,
     clock: table.clock,
+    /** Whether the resize comes before what the pod needs on the machine. */
+    resizesAlone: (): boolean => isResizeAlone(manager.plan(pod, status, false)),
     async sync(): Promise<{ readonly failure: string | undefined; readonly inProgress: boolean }> {
-      const status = makeStatus(
-        pod,
-        names.map((name) => running(name, { id: name })),
-      );
       const result = await manager.syncPod(pod, status, { restartingAllContainers: false });
       return { failure: resizeFailure(result), inProgress: manager.isResizeInProgress(pod, status) };
     },

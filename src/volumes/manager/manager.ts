@@ -195,6 +195,11 @@ export class VolumeManager {
     return this.#mounted.driver(pod, volumeName);
   }
 
+  /** Gives a mounted volume in memory another size; rejects if it is not mounted, or holds more than that. */
+  resizeVolume(pod: Pod, volumeName: string, sizeBytes: bigint, signal?: AbortSignal): Promise<void> {
+    return this.#mounted.resize(pod, volumeName, sizeBytes, signal);
+  }
+
   /** How full a mounted volume is, by its driver; undefined if no driver tells. */
   measureVolume(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined> {
     return this.#mounted.measure(pod, volumeName, signal);

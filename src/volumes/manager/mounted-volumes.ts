@@ -73,6 +73,16 @@ export class MountedVolumes {
     return this.#find(pod, volumeName)?.wanted.driver;
   }
 
+  async resize(pod: Pod, volumeName: string, sizeBytes: bigint, signal?: AbortSignal): Promise<void> {
+    const volume = this.#find(pod, volumeName);
+    if (volume === undefined) throw new Error(`volume ${volumeName} is not yet mounted; deferring resize`);
+    const { spec, podUid } = volume.wanted;
+    if (volume.plugin.resize === undefined) {
+      throw new Error(`volumes of ${volume.plugin.name} have no size that a pod can change`);
+    }
+    await volume.plugin.resize({ spec, podUid, sizeBytes, signal });
+  }
+
   /** How full a mounted volume is, by its driver; undefined if no driver tells. */
   async measure(pod: Pod, volumeName: string, signal: AbortSignal): Promise<VolumeFigures | undefined> {
     const volume = this.#find(pod, volumeName);

@@ -47,6 +47,8 @@ export function emptyDirVolumes(options: EmptyDirOptions): VolumePlugin {
         signal,
       });
     },
+    resize: ({ spec: { volume }, podUid, sizeBytes, signal }) =>
+      directories.resize({ name: volume.name, path: pathOf(podUid, volume.name) }, sizeBytes, signal),
     tearDown: ({ podUid, innerName }) =>
       directories.tearDown({ podUid, markerName: innerName, path: pathOf(podUid, innerName) }),
   };

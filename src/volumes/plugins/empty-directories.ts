@@ -12,6 +12,7 @@ import {
 } from '../../host/index.js';
 import { setVolumeOwnership } from '../ownership/index.js';
 import { mountedPageBytes, pageBytes } from './huge-pages.js';
+import { type MemoryDirectory, resizeMemoryDirectory } from './resize-memory-directory.js';
 import { type NoswapSupport, noswapSupport, tmpfsOptions } from './tmpfs-options.js';
 import { podDirectory, podPluginDirectory } from './volume-paths.js';
 
@@ -82,6 +83,11 @@ export class EmptyDirectories {
       if (!isHostError(error)) throw error;
     });
     await this.#writeMarker(request);
+  }
+
+  /** For a mounted directory in memory. */
+  resize(directory: MemoryDirectory, sizeBytes: bigint, signal?: AbortSignal): Promise<void> {
+    return resizeMemoryDirectory(this.#options.host, directory, sizeBytes, signal);
   }
 
   /** Works without knowing what backs the directory. */
