@@ -48,6 +48,11 @@ describe('the outcome', () => {
       failed('refused', 'xfs_growfs ended with 1: no'),
     ],
     [
+      'a tool that says much before it fails',
+      ['xfs', { exitCode: 1, output: `${'x'.repeat(1_000_000)} no space\n` }],
+      { kind: 'failed', cause: 'refused', message: expect.stringMatching(/^.{1,400} no space$/) },
+    ],
+    [
       'a tool that is missing',
       ['ext4', new Error('is it installed?')],
       failed('hindered', 'is it installed?'),

@@ -5,6 +5,9 @@ import { absolutePath, CommandLine, checkedWord } from '../../programs/index.js'
 import type { ExpandOutcome } from '../contracts.js';
 import type { RunTool } from './disk-tools.js';
 
+/** The end of what a tool says becomes part of the claim's status. */
+const shownChars = 300;
+
 export interface GrownDisk {
   readonly device: string;
   /** Where it is mounted once for all pods. */
@@ -49,7 +52,7 @@ export async function growFileSystem(
     }
     const { exitCode, output } = await run(command, signal);
     if (exitCode === 0) return { kind: 'expanded' };
-    const message = `cannot enlarge ${disk.device}: ${command.program} ended with ${exitCode}: ${output.trim()}`;
+    const message = `cannot enlarge ${disk.device}: ${command.program} ended with ${exitCode}: ${output.trim().slice(-shownChars)}`;
     return { kind: 'failed', cause: 'refused', message };
   } catch (error) {
     return hindered(error);
