@@ -32,6 +32,7 @@ import { followStopRequest } from './stop-request.js';
 import { findSystemd, type Systemd } from './systemd.js';
 import { keepOnDisk } from './timeline-on-disk.js';
 import { startTracing } from './tracing.js';
+import { announceUserNamespace, userNamespaceRule } from './user-namespace.js';
 import { kubernetesVersion } from './version.js';
 
 /** Runs until the signal is aborted or the agent cannot go on; nothing of it is left afterwards. */
@@ -75,7 +76,9 @@ async function runLogged(
     announceConfiguration(configuration, timeline);
     announce(configuration, timeline);
     await announceInsecure(configuration, servesMainPort(configuration), timeline);
-    await setOomScore(config.oomScoreAdj, timeline);
+    const namespaceRule = userNamespaceRule(configuration.featureGates);
+    announceUserNamespace(namespaceRule, timeline);
+    await setOomScore(config.oomScoreAdj, namespaceRule, timeline);
     const registry = new Registry();
     registerProcessMetrics(registry);
     registerBuildInfo(registry, {

@@ -21,6 +21,7 @@ import {
 import type { MachineFacts } from '../runtime-manager/config/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
+import type { UserNamespaceRule } from './user-namespace.js';
 
 /** Throws when this build cannot do what the command line asks for. */
 export function refuseImpossible(
@@ -122,7 +123,7 @@ export async function announceInsecure(
 }
 
 /** Lets the kernel spare the agent when memory runs out; failing to is only worth a note. */
-export async function setOomScore(adj: number, timeline: Timeline): Promise<void> {
+export async function setOomScore(adj: number, rule: UserNamespaceRule, timeline: Timeline): Promise<void> {
   try {
     await writeFile('/proc/self/oom_score_adj', String(adj));
   } catch (error) {
@@ -130,7 +131,7 @@ export async function setOomScore(adj: number, timeline: Timeline): Promise<void
       kind: 'problem',
       what: 'agent.oom',
       message: `own oom_score_adj could not be set to ${adj}`,
-      level: 'debug',
+      level: rule === 'machine' ? 'debug' : 'warn',
       error,
     });
   }

@@ -1,7 +1,10 @@
 /** Inspects the machine for the facts that the choice of a runtime needs. */
 import { access, constants, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { systemClock } from '../async/index.js';
 import { CriError, connectCri, isUnimplemented, PodSandboxState } from '../cri/index.js';
+import { isInUserNamespace } from '../host/index.js';
+import { CommandLine, plainEnvironment, runProgram } from '../programs/index.js';
 import { runLabel } from './run/own-pods.js';
 import type { RuntimeCandidates, RuntimeSocket, SocketState, WantedRuntime } from './runtime-choice.js';
 
@@ -29,10 +32,39 @@ export async function readRuntimeFacts(
     endpoint,
     platform: process.platform,
     isRoot: process.getuid?.() === 0,
+    missingInUserNamespace: isInUserNamespace() ? await missingInUserNamespace() : [],
     sockets: needsSockets ? await Promise.all(usualSockets.map(inspectSocket)) : [],
     missingPrograms: programs.filter((_, index) => found[index] === undefined),
     missingNetworkPackages: await missingNetworkPackages(),
   };
+}
+
+/** What containerd and its network plugins need and root of a user namespace may lack. */
+async function missingInUserNamespace(): Promise<string[]> {
+  const cgroups =
+    (await canWrite('/sys/fs/cgroup/cgroup.procs')) || (await canWrite('/sys/fs/cgroup/memory'));
+  return [
+    ...(cgroups ? [] : ['a cgroup that it may write']),
+    ...((await canSetPacketRules()) ? [] : ['a network namespace of its own']),
+  ];
+}
+
+/** Where iptables is missing, pods get no network of their own and need no rules. */
+async function canSetPacketRules(): Promise<boolean> {
+  const end = await runProgram(CommandLine.of('iptables-save').literal('--table', 'nat'), {
+    clock: systemClock,
+    limitMs: responseTimeoutMs,
+    env: plainEnvironment(),
+    outputLimitBytes: 1 << 20,
+  });
+  return end.kind === 'exited' ? end.exitCode === 0 : end.kind === 'not-started';
+}
+
+async function canWrite(file: string): Promise<boolean> {
+  return await access(file, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Returns the directory with all plugins of a bridged pod network. */

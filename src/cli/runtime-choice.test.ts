@@ -12,6 +12,7 @@ const bare: RuntimeCandidates = {
   endpoint: undefined,
   platform: 'linux',
   isRoot: true,
+  missingInUserNamespace: [],
   sockets: [containerd('absent'), crio('absent')],
   missingPrograms: [],
   missingNetworkPackages: [],
@@ -111,6 +112,18 @@ describe('chooseRuntime', () => {
       { isRoot: false, ...without },
       'process',
       /install containerd, runc, and run it as root$/,
+    ],
+    [
+      'root of a user namespace without rights',
+      { missingInUserNamespace: ['a cgroup that it may write', 'a network namespace of its own'] },
+      'process',
+      /and this user namespace lacks a cgroup that it may write and a network namespace of its own; for real containers, run it as root outside of the user namespace$/,
+    ],
+    [
+      'a private containerd in a user namespace without rights',
+      { wanted: 'containerd', missingInUserNamespace: ['a network namespace of its own'] },
+      'impossible',
+      /lacks a network namespace of its own: run it as root outside/,
     ],
     ['macOS', { platform: 'darwin', isRoot: false }, 'process', /containers need Linux/],
     [

@@ -17,6 +17,8 @@ export interface RuntimeCandidates {
   readonly endpoint: string | undefined;
   readonly platform: NodeJS.Platform;
   readonly isRoot: boolean;
+  /** What root of a user namespace lacks to start a containerd; nothing outside of one. */
+  readonly missingInUserNamespace: readonly string[];
   /** The well-known sockets, the preferred one first. */
   readonly sockets: readonly RuntimeSocket[];
   /** Missing programs that a private containerd needs. */
@@ -93,6 +95,12 @@ function privateObstacle(facts: RuntimeCandidates): { problem: string; remedy: s
     return {
       problem: 'only root can start a containerd',
       remedy: missing.length === 0 ? 'run it as root' : `${install}, and run it as root`,
+    };
+  }
+  if (facts.missingInUserNamespace.length > 0) {
+    return {
+      problem: `this user namespace lacks ${listed(facts.missingInUserNamespace)}`,
+      remedy: 'run it as root outside of the user namespace',
     };
   }
   if (missing.length === 0) return undefined;

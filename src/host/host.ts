@@ -243,4 +243,6 @@ export interface Host {
   watch(directory: string, onChange: () => void): DirectoryWatch;
   /** The kernel release as uname reports it, read once. */
   readonly kernelRelease: string;
+  /** Whether root here is root of a user namespace only, read once. */
+  readonly inUserNamespace: boolean;
 }

@@ -19,6 +19,7 @@ export { Lanes, type LanesOptions } from './linux/lanes.js';
 export { type LinuxHostOptions, linuxHost } from './linux/linux-host.js';
 export { makeDirectoriesSync } from './linux/make-directories.js';
 export { blockBytesOf } from './linux/stats.js';
+export { isInUserNamespace } from './linux/user-namespace.js';
 export { entriesIn, entriesOf } from './list-directory.js';
 export { measureFilesIn, measureTree, type TreeSize } from './measure-tree.js';
 export {

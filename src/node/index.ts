@@ -18,7 +18,7 @@ export * from './certificates/rotation.js';
 export * from './certificates/serving.js';
 export * from './certificates/serving-choice.js';
 export * from './certificates/store.js';
-export { applyKernelTunables, isInUserNamespace } from './kernel-tunables/apply.js';
+export { applyKernelTunables } from './kernel-tunables/apply.js';
 export * from './lease/lease.js';
 export * from './lease/renewer.js';
 export * from './machine/facts.js';

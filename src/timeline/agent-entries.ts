@@ -10,6 +10,8 @@ export interface AgentEntries {
   'agent.runtime': NoData;
   /** The agent does not run as root. */
   'agent.user': NoData;
+  /** The agent runs in a user namespace. */
+  'agent.userns': NoData;
   /** No source of pods is configured. */
   'agent.sources': NoData;
   /** The agent's own OOM score could not be set. */

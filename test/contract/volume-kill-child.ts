@@ -52,6 +52,7 @@ const host: Host = {
   },
   watch: real.watch,
   kernelRelease: real.kernelRelease,
+  inUserNamespace: real.inUserNamespace,
 };
 
 if (!isWork(work) || !isVersion(version)) throw new Error('usage: <root> <work> <version> <n>');

@@ -73,7 +73,14 @@ describe('stateDirectories', () => {
     ],
     ['NODELET_STATE_DIR', { NODELET_STATE_DIR: '/x' }, 0, '/x/run', '/x/data'],
   ])('of %s', (_who, env, uid, runtimeDir, dataDir) => {
-    expect(stateDirectories(env, uid)).toEqual({ runtimeDir, dataDir });
+    expect(stateDirectories(env, uid, () => true)).toEqual({ runtimeDir, dataDir });
+  });
+
+  it('of an ordinary user who is root of a user namespace', () => {
+    expect(stateDirectories({ XDG_RUNTIME_DIR: '/run/user/7', HOME: '/home/u' }, 0, () => false)).toEqual({
+      runtimeDir: '/run/user/7/nodelet',
+      dataDir: '/home/u/.local/state/nodelet/runs',
+    });
   });
 });
 

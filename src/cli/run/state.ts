@@ -5,6 +5,7 @@
  * Each run has two directories named after it: one below the user's runtime directory for its process (record and
  * socket), and `rootDir` on disk for its pods.
  */
+import { accessSync, constants } from 'node:fs';
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -47,10 +48,11 @@ const longestSocketBytes = 100;
 export function stateDirectories(
   env: NodeJS.ProcessEnv = process.env,
   uid: number = process.getuid?.() ?? 0,
+  isOwnMachine: () => boolean = ownsRun,
 ): StateDirectories {
   const own = env.NODELET_STATE_DIR;
   if (own) return { runtimeDir: path.resolve(own, 'run'), dataDir: path.resolve(own, 'data') };
-  if (uid === 0 && process.platform === 'linux')
+  if (uid === 0 && process.platform === 'linux' && isOwnMachine())
     return { runtimeDir: '/run/nodelet', dataDir: '/var/lib/nodelet/runs' };
   const runtime = env.XDG_RUNTIME_DIR;
   const state = env.XDG_STATE_HOME || path.join(env.HOME || homedir(), '.local/state');
@@ -58,6 +60,16 @@ export function stateDirectories(
     runtimeDir: runtime ? path.join(runtime, 'nodelet') : path.join(tmpdir(), `nodelet-${uid}`),
     dataDir: path.join(state, 'nodelet/runs'),
   };
+}
+
+/** Root of a user namespace may be an ordinary user, who cannot write there. */
+function ownsRun(): boolean {
+  try {
+    accessSync('/run', constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Says what is wrong with the name of a run, which becomes the name of directories; undefined when it is valid. */

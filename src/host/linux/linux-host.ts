@@ -11,6 +11,7 @@ import { filesBy, linuxFiles } from './linux-files.js';
 import { linuxMounts } from './linux-mounts.js';
 import { linuxOwnFiles } from './linux-own-files.js';
 import { poolCalls } from './system-calls.js';
+import { isInUserNamespace } from './user-namespace.js';
 
 export interface LinuxHostOptions {
   readonly clock?: Clock;
@@ -44,5 +45,6 @@ export function linuxHost(options: LinuxHostOptions = {}): Host {
     },
     watch: watchDirectory,
     kernelRelease: release(),
+    inUserNamespace: isInUserNamespace(),
   };
 }

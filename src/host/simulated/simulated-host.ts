@@ -20,6 +20,8 @@ export interface SimulatedHostOptions {
   readonly umask?: number;
   /** Default: `6.18.0`. */
   readonly kernelRelease?: string;
+  /** Default: false. */
+  readonly inUserNamespace?: boolean;
   /** How many of the last changing calls to keep. Default: 10 000. */
   readonly rememberedCalls?: number;
 }
@@ -68,6 +70,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): SimulatedHost
       });
     },
     kernelRelease: options.kernelRelease ?? '6.18.0',
+    inUserNamespace: options.inUserNamespace ?? false,
     machine,
     get calls() {
       return record.calls;

@@ -3,7 +3,6 @@ import type { Node, ResourceList } from '../../kube/index.js';
 import {
   type DeviceResources,
   initialNode,
-  isInUserNamespace,
   type MachineInfo,
   machineCapacity,
   nodeReservation,
@@ -41,7 +40,7 @@ export async function readNodeBasis(
   const nodeIps = readNodeIps(options.flags.nodeIp, settings);
   const platform = await readPlatformFacts(host.files, host.kernelRelease);
   const machine = await tryReadMachine(settings);
-  const status = statusSettings(settings, options, nodeIps, isInUserNamespace());
+  const status = statusSettings(settings, options, nodeIps, host.inUserNamespace);
   checkReservation(status, machine);
   return {
     machine,

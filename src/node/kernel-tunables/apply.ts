@@ -45,12 +45,3 @@ export function applyKernelTunables(options: KernelTunablesOptions): void {
     });
   }
 }
-
-/** Whether this process is root of a user namespace only; unknown counts as no. */
-export function isInUserNamespace(uidMap = '/proc/self/uid_map'): boolean {
-  try {
-    return !/^\s*0\s+0\s+4294967295\s*$/.test(readFileSync(uidMap, 'utf8'));
-  } catch {
-    return false;
-  }
-}

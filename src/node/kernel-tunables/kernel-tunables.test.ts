@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import { Timeline, type TimelineEntry } from '../../timeline/index.js';
-import { applyKernelTunables, isInUserNamespace } from './apply.js';
+import { applyKernelTunables } from './apply.js';
 import { kernelTunables, tunableChanges, tunableProblem } from './plan.js';
 
 const wanted = new Map(kernelTunables.map(({ name, value }) => [name, value]));
@@ -72,14 +72,4 @@ it('writes nothing where it must not', () => {
 it('a setting that cannot be read ends the start', () => {
   rmSync(join(root, 'kernel/panic'));
   expect(() => apply(false)).toThrow('ENOENT');
-});
-
-it.each([
-  ['0 0 4294967295\n', false],
-  ['         0     100000      65536\n', true],
-  [undefined, false],
-])('the map of users %j', (map, expected) => {
-  const file = join(root, 'uid_map');
-  if (map !== undefined) writeFileSync(file, map);
-  expect(isInUserNamespace(file)).toBe(expected);
 });

@@ -49,8 +49,8 @@ describe('emptyDirs in memory', () => {
   });
 
   it('are mounted without noswap in a user namespace', async () => {
-    const host = simulatedHost();
-    const directories = new EmptyDirectories({ host, clock: systemClock, rootDir, inUserNamespace: true });
+    const host = simulatedHost({ inUserNamespace: true });
+    const directories = new EmptyDirectories({ host, clock: systemClock, rootDir });
     await directories.setUp({ ...directoryOf('a'), ...inMemory });
     expect((await mountAt(host, directoryOf('a').path))?.superOptions).not.toContain('noswap');
   });

@@ -43,8 +43,6 @@ export interface EmptyDirectoriesOptions {
   readonly host: Host;
   readonly clock: Clock;
   readonly rootDir: string;
-  /** Mounts in a user namespace cannot keep memory out of swap. */
-  readonly inUserNamespace?: boolean;
   /** Told once, when a volume in memory was mounted that the kernel may swap to disk. */
   readonly onSwappable?: () => void;
 }
@@ -59,7 +57,9 @@ export class EmptyDirectories {
 
   constructor(options: EmptyDirectoriesOptions) {
     this.#options = options;
-    this.#noswap = noswapSupport(options.host.kernelRelease, options.inUserNamespace ?? false);
+    const { kernelRelease, inUserNamespace } = options.host;
+    // Mounts in a user namespace cannot keep memory out of swap.
+    this.#noswap = noswapSupport(kernelRelease, inUserNamespace);
   }
 
   /** Leaves a directory alone that is marked as ready. */

@@ -38,8 +38,6 @@ export interface VolumePluginsOptions {
   readonly trustBundles?: TrustBundles;
   /** Omitted without an API server, or while the gate PodCertificateRequest is off. */
   readonly podCertificates?: PodCertificates | undefined;
-  /** Whether the agent runs in a user namespace, where memory cannot be kept out of swap. */
-  readonly inUserNamespace?: boolean;
   /** Told once, when the content of volumes in memory may be swapped to disk. */
   readonly onSwappable?: () => void;
   /** Formats and checks disks, and logs in at iSCSI targets; without it only formatted local disks can be mounted. */
@@ -63,13 +61,12 @@ export interface VolumePluginsOptions {
 /** Exactly one of them accepts any given volume. */
 export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlugin[] {
   const { host, clock, rootDir, objects, nodeAllocatable, podMemoryLimit, tokens, trustBundles } = options;
-  const { inUserNamespace = false, onSwappable, runDiskTool, warn, podCertificates } = options;
+  const { onSwappable, runDiskTool, warn, podCertificates } = options;
   const { allowsModes = false, allowsUsers = false } = options;
   const directories = new EmptyDirectories({
     host,
     clock,
     rootDir,
-    inUserNamespace,
     ...(onSwappable === undefined ? {} : { onSwappable }),
   });
   const sizes: MemorySizes = { nodeAllocatable, ...(podMemoryLimit === undefined ? {} : { podMemoryLimit }) };
