@@ -36,6 +36,26 @@ it.each([
   expect(`${words('main')}${words('info')}`).toBe('bad good ');
 });
 
+it('tells in the stream of errors that the other one fails', async () => {
+  let text = '';
+  const take = (bytes: Uint8Array): number => {
+    text += Buffer.from(bytes).toString();
+    return bytes.length;
+  };
+  const broken = (): never => {
+    throw new Error('EPIPE');
+  };
+  const log = loggedTimeline(logging({ splitStream: true, infoBufferSize: '0' }), {
+    main: { write: async (bytes) => take(bytes), writeNow: take },
+    info: { write: async () => broken(), writeNow: broken },
+  });
+  log.timeline.record({ kind: 'notice', what: 'agent.task', message: 'good end', level: 'info' });
+  await turn();
+  await turn();
+  await log.close();
+  expect(text).toContain('cannot be written to standard output');
+});
+
 it('leaves out cancelled work once the agent stops, and keeps failures', async () => {
   let text = '';
   const take = (bytes: Uint8Array): number => {

@@ -2,7 +2,7 @@
 import type { KubeletConfiguration } from '../config/index.js';
 import { parseQuantity, quantityValue } from '../kube/index.js';
 import { logReader, Timeline } from '../timeline/index.js';
-import { type LogBatch, type LogSink, LogWriter, type LogWriterOptions } from './log-writer.js';
+import { type LogBatch, type LogSink, LogWriter } from './log-writer.js';
 
 export interface LoggedTimeline {
   readonly timeline: Timeline;
@@ -29,16 +29,17 @@ export function loggedTimeline(
 ): LoggedTimeline {
   const timeline = new Timeline();
   let { verbosity } = logging;
-  const told = {
-    onFailing: (error) =>
+  // An error goes to the other stream, which may work.
+  const told = (stream: string, level: 'warn' | 'error') => ({
+    onFailing: (error: unknown) =>
       timeline.record({
         kind: 'problem',
         what: 'log.write',
-        message: 'the log cannot be written to standard error; the agent goes on without it',
-        level: 'warn',
+        message: `the log cannot be written to ${stream}; the agent goes on without it`,
+        level,
         error,
       }),
-    onRecovered: (lostLines) =>
+    onRecovered: (lostLines: number) =>
       timeline.record({
         kind: 'notice',
         what: 'log.write',
@@ -46,14 +47,14 @@ export function loggedTimeline(
         level: 'warn',
         data: { lostLines },
       }),
-  } satisfies Partial<LogWriterOptions>;
-  const writer = new LogWriter({ sink: main, ...told });
+  });
+  const writer = new LogWriter({ sink: main, ...told('standard error', 'warn') });
   const options = logging.options[logging.format === 'json' ? 'json' : 'text'];
   const infoWriter = options.splitStream
     ? new LogWriter({
         sink: info,
         batch: batchOf(options.infoBufferSize, logging.flushFrequency),
-        ...told,
+        ...told('standard output', 'error'),
       })
     : writer;
   const writers = new Set([writer, infoWriter]);
