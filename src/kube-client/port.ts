@@ -78,12 +78,19 @@ export interface WatchOptions extends ObjectSelection {
   /** The server ends the watch after this time. */
   readonly timeoutSeconds?: number;
   readonly allowBookmarks?: boolean;
+  /** Sends an ADDED for each existing object, then a bookmark that marks their end. */
+  readonly sendInitialEvents?: boolean;
 }
 
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   /** Everything up to this version has been sent. */
-  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
+  | {
+      readonly type: 'BOOKMARK';
+      readonly resourceVersion: string;
+      /** The objects that existed when the watch began have been sent. */
+      readonly initialEventsEnd?: boolean;
+    }
   /** The watch has ended; 410 means that the version is too old to continue from. */
   | { readonly type: 'ERROR'; readonly error: ApiError };
 

@@ -136,7 +136,13 @@ function keepConditions(current: KubeObject, next: KubeObject, types: readonly s
 export type Deletion =
   | { readonly kind: 'remove' }
   /** Its deletion waits for its grace period or its finalizers. */
-  | { readonly kind: 'mark'; readonly deletionTimestamp: string; readonly gracePeriodSeconds: number }
+  | {
+      readonly kind: 'mark';
+      readonly deletionTimestamp: string;
+      readonly gracePeriodSeconds: number;
+      /** All that it has from now on; absent: those that it had. */
+      readonly finalizers?: readonly string[];
+    }
   | { readonly kind: 'unchanged' };
 
 export interface DeletionInput {

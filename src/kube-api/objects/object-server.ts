@@ -1,6 +1,6 @@
-/** The simulated server's work for one request, immediate and without faults: read, create, write, delete. */
+/** A server's work for one request on its storage, immediate: read, create, write, delete. */
 import type { Clock } from '../../async/index.js';
-import type { KubeObject } from '../../kube/types/index.js';
+import type { KubeObject, Pod } from '../../kube/types/index.js';
 import { ApiError } from '../../kube-client/api-error.js';
 import { PatchRefused } from '../../kube-client/patches/json.js';
 import { applyJsonPatch } from '../../kube-client/patches/json-patch.js';
@@ -8,8 +8,7 @@ import { mergeSchemaOf } from '../../kube-client/patches/merge-keys.js';
 import { applyMergePatch } from '../../kube-client/patches/merge-patch.js';
 import { applyStrategicMergePatch } from '../../kube-client/patches/strategic-merge.js';
 import type { DeleteOptions, ObjectRef, Patch } from '../../kube-client/port.js';
-import { type ObjectSubresource, qualifiedPlural, type Resource } from '../../kube-client/resources.js';
-import { decideDeletion, isFullyDeleted, prepareForCreate, prepareForUpdate } from './object-rules.js';
+import { qualifiedPlural, type Resource, resources } from '../../kube-client/resources.js';
 import {
   alreadyExists,
   conflict,
@@ -19,15 +18,18 @@ import {
   uidMismatch,
 } from './server-errors.js';
 import type { Storage } from './storage.js';
+import { type ObjectWrite, simulatedRules, type WriteRules } from './write-rules.js';
 
 export class ObjectServer {
   readonly clock: Clock;
   readonly #storage: Storage;
+  readonly #rules: WriteRules;
   #made = 0;
 
-  constructor(clock: Clock, storage: Storage) {
+  constructor(clock: Clock, storage: Storage, rules: WriteRules = simulatedRules) {
     this.clock = clock;
     this.#storage = storage;
+    this.#rules = rules;
   }
 
   /** A number unique among objects and tokens. */
@@ -42,10 +44,15 @@ export class ObjectServer {
     return found as T;
   }
 
-  create<T extends KubeObject>(resource: Resource<T>, given: T, namespace: string | undefined): T {
+  create<T extends KubeObject>(
+    resource: Resource<T>,
+    given: T,
+    namespace: string | undefined,
+    write: ObjectWrite = {},
+  ): T {
     const { name: asked, generateName } = given.metadata;
-    const serial = this.nextSerial();
-    const name = asked || (generateName ? `${generateName}${randomLookingSuffix(serial)}` : undefined);
+    const { uid, suffix } = this.#rules.newIdentity(this.nextSerial());
+    const name = asked || (generateName ? `${generateName}${suffix}` : undefined);
     if (name === undefined)
       throw invalid(resource, '', 'metadata.name: Required value: name or generateName is required');
     if (resource.namespaced && !namespace) {
@@ -54,29 +61,26 @@ export class ObjectServer {
     const place = resource.namespaced ? namespace : undefined;
     const key = keyOf(resource, place === undefined ? { name } : { namespace: place, name });
     if (this.#storage.get(resource, key) !== undefined) throw alreadyExists(resource, name);
-    const identity = { name, namespace: place, uid: uidOf(serial), nowMs: this.clock.now() };
-    const prepared = prepareForCreate(resource, asSent(given), identity);
+    const identity = { name, namespace: place, uid, nowMs: this.clock.now() };
+    const prepared = this.#rules.forCreate(resource, asSent(given), identity, write);
+    if (write.dryRun === true) return prepared;
     return this.#storage.put(resource, key, (resourceVersion) => versioned(prepared, resourceVersion));
   }
 
-  update<T extends KubeObject>(
-    resource: Resource<T>,
-    given: T,
-    subresource: ObjectSubresource | undefined,
-  ): T {
+  update<T extends KubeObject>(resource: Resource<T>, given: T, write: ObjectWrite = {}): T {
     const current = this.existing(resource, refOf(given));
     const { uid } = given.metadata;
     if (uid !== undefined && uid !== current.metadata.uid) {
       throw uidMismatch(resource, current.metadata.name ?? '', uid, current.metadata.uid);
     }
-    return this.replace(resource, current, asSent(given), subresource);
+    return this.replace(resource, current, asSent(given), write);
   }
 
   patch<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,
     patch: Patch,
-    subresource: ObjectSubresource | undefined,
+    write: ObjectWrite = {},
   ): T {
     const current = this.existing(resource, ref);
     const patched = asSent(applyPatch(resource, current, patch));
@@ -85,28 +89,36 @@ export class ObjectServer {
       const why = `metadata.uid: Invalid value: ${JSON.stringify(uid)}: field is immutable`;
       throw invalid(resource, ref.name, why);
     }
-    return this.replace(resource, current, patched, subresource);
+    return this.replace(resource, current, patched, write);
   }
 
   /** Overwrites an object that was just read. */
-  replace<T extends KubeObject>(
-    resource: Resource<T>,
-    current: T,
-    given: T,
-    subresource: ObjectSubresource | undefined,
-  ): T {
+  replace<T extends KubeObject>(resource: Resource<T>, current: T, given: T, write: ObjectWrite = {}): T {
     const name = current.metadata.name ?? '';
     const { resourceVersion } = given.metadata;
     if (resourceVersion && resourceVersion !== current.metadata.resourceVersion)
       throw conflict(resource, name);
-    const next = prepareForUpdate(resource, current, given, subresource);
+    const next = this.#rules.forUpdate(resource, current, given, write, this.clock.now());
     const key = keyOf(resource, refOf(current));
-    if (isFullyDeleted(next)) return this.#storage.remove(resource, key, next);
+    if (write.dryRun === true) return next;
+    if (this.#rules.isFullyDeleted(resource, next)) return this.#storage.remove(resource, key, next);
     if (isUnchanged(current, next)) return current;
     return this.#storage.put(resource, key, (version) => versioned(next, version));
   }
 
-  delete<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options: DeleteOptions): T {
+  /** Gives a pod to a node: the one change of a spec that no client may make. */
+  bind(current: Pod, bound: Pod): void {
+    this.#storage.put(resources.pods, keyOf(resources.pods, refOf(current)), (version) =>
+      versioned(bound, version),
+    );
+  }
+
+  delete<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    options: DeleteOptions,
+    { dryRun = false }: Pick<ObjectWrite, 'dryRun'> = {},
+  ): T {
     const object = this.existing(resource, ref);
     const { uid, resourceVersion } = options.preconditions ?? {};
     if (uid !== undefined && uid !== object.metadata.uid) {
@@ -121,13 +133,8 @@ export class ObjectServer {
         object.metadata.resourceVersion,
       );
     }
-    const { gracePeriodSeconds } = options;
-    const deletion = decideDeletion({
-      resource,
-      object,
-      gracePeriodSeconds,
-      nowMs: this.clock.now(),
-    });
+    const deletion = this.#rules.forDelete(resource, object, options, this.clock.now());
+    if (dryRun) return object;
     const key = keyOf(resource, ref);
     switch (deletion.kind) {
       case 'remove':
@@ -139,6 +146,7 @@ export class ObjectServer {
           ...object.metadata,
           deletionTimestamp: deletion.deletionTimestamp,
           deletionGracePeriodSeconds: deletion.gracePeriodSeconds,
+          ...(deletion.finalizers === undefined ? {} : { finalizers: [...deletion.finalizers] }),
           ...(resource.kind === 'Pod' ? { generation: (object.metadata.generation ?? 1) + 1 } : {}),
         };
         return this.#storage.put(resource, key, (version) => versioned({ ...object, metadata }, version));
@@ -195,13 +203,4 @@ function isUnchanged(current: KubeObject, next: KubeObject): boolean {
 function sortedKeys(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** The same in each run, so that a failed test can be repeated. */
-function uidOf(serial: number): string {
-  return `00000000-0000-4000-8000-${serial.toString(16).padStart(12, '0')}`;
-}
-
-function randomLookingSuffix(serial: number): string {
-  return ((serial * 2_654_435_761) % 2 ** 25).toString(36).padStart(5, '0').slice(-5);
 }

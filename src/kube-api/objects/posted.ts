@@ -73,9 +73,9 @@ export function respondToPost(server: ObjectServer, name: string, ref: ObjectRef
         ...pod,
         spec: { ...pod.spec, ...(target.name === undefined ? {} : { nodeName: target.name }) },
       };
-      const placed = server.replace(resources.pods, pod, bound, undefined);
+      const placed = server.replace(resources.pods, pod, bound);
       const status = { ...placed.status, conditions: [...(placed.status?.conditions ?? []), scheduled] };
-      server.replace(resources.pods, placed, { ...placed, status }, 'status');
+      server.replace(resources.pods, placed, { ...placed, status }, { subresource: 'status' });
       return success;
     }
     default:

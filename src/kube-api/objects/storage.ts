@@ -1,4 +1,4 @@
-/** The simulated server's storage: objects by resource, one revision per change, and the recent changes. */
+/** A server's storage: objects by resource, one revision per change, and the recent changes. */
 import type { KubeObject } from '../../kube/types/index.js';
 import { qualifiedPlural, type Resource } from '../../kube-client/resources.js';
 
@@ -40,10 +40,26 @@ export class Storage {
     return this.#collections.get(qualifiedPlural(resource))?.get(key);
   }
 
+  count(resource: Resource): number {
+    return this.#collections.get(qualifiedPlural(resource))?.size ?? 0;
+  }
+
   /** In key order, as the API lists. */
   list(resource: Resource): KubeObject[] {
     const found = [...(this.#collections.get(qualifiedPlural(resource)) ?? new Map<string, KubeObject>())];
     return found.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+  }
+
+  /** As it was at a revision; undefined when the changes since then are forgotten. */
+  listAt(resource: Resource, revision: number): KubeObject[] | undefined {
+    if (revision < this.#compacted || revision > this.#revision) return undefined;
+    const objects = new Map(this.#collections.get(qualifiedPlural(resource)) ?? []);
+    for (const { before, after } of this.changesAfter(resource, revision).reverse()) {
+      const key = storageKey(before ?? after);
+      if (before === undefined) objects.delete(key);
+      else objects.set(key, before);
+    }
+    return [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
   }
 
   /** Stores what `make` returns for the new revision. */
@@ -67,6 +83,13 @@ export class Storage {
       after: undefined,
     });
     return gone;
+  }
+
+  /** Takes over what an earlier process stored, without telling listeners; revisions go on after `revision`. */
+  load(revision: number, objects: Iterable<readonly [Resource, string, KubeObject]>): void {
+    for (const [resource, key, object] of objects) this.#collection(resource).set(key, object);
+    this.#revision = Math.max(this.#revision, revision);
+    this.#compacted = this.#revision;
   }
 
   changesAfter(resource: Resource, revision: number): StorageChange[] {
@@ -113,4 +136,10 @@ export class Storage {
     }
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+/** The key of an object below its resource. */
+function storageKey(object: KubeObject | undefined): string {
+  const { namespace, name = '' } = object?.metadata ?? {};
+  return namespace === undefined ? name : `${namespace}/${name}`;
 }

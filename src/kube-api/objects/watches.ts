@@ -1,4 +1,4 @@
-/** Watches of the simulated server: which event a change is for a watcher, and when a watch ends. */
+/** Watches of a server: which event a change is for a watcher, and when a watch ends. */
 import { Cancelled, Channel, type Clock } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
 import { clone } from '../../kube/values/deep-equal.js';
@@ -76,11 +76,13 @@ export class Watches {
       const event = eventOf(change, filter);
       if (event !== undefined) push(event);
     };
-    if (since > 0 && since < this.#storage.compactedRevision)
+    if (options.sendInitialEvents !== true && since > 0 && since < this.#storage.compactedRevision)
       push({ type: 'ERROR', error: this.#tooOld(since) });
-    else if (since === 0)
+    else if (since === 0 || options.sendInitialEvents === true) {
       for (const object of this.#storage.list(resource).filter(filter)) push({ type: 'ADDED', object });
-    else for (const change of this.#storage.changesAfter(resource, since)) tell(change);
+      if (options.sendInitialEvents === true)
+        push({ type: 'BOOKMARK', resourceVersion: String(this.#storage.revision), initialEventsEnd: true });
+    } else for (const change of this.#storage.changesAfter(resource, since)) tell(change);
     const forget = this.#storage.listen(tell);
     const watcher: Watcher = {
       resource: qualifiedPlural(resource),
@@ -99,7 +101,7 @@ export class Watches {
         if (options.signal?.aborted) throw new Cancelled();
         if (next.done) return;
         if (next.value.type === 'CUT') throw next.value.error;
-        yield handedOut(resource, next.value);
+        yield named(resource, next.value);
         if (next.value.type === 'ERROR') return;
       }
     } finally {
@@ -138,12 +140,16 @@ export class Watches {
   }
 }
 
-function handedOut<T extends KubeObject>(
-  resource: Resource<T>,
-  event: WatchEvent<KubeObject>,
-): WatchEvent<T> {
+/** The stored object with its kind and version; what is stored is never changed, so watchers may share it. */
+function named<T extends KubeObject>(resource: Resource<T>, event: WatchEvent<KubeObject>): WatchEvent<T> {
   if (event.type === 'BOOKMARK' || event.type === 'ERROR') return event;
-  const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...clone(event.object) };
+  const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...event.object };
   // Only objects of this resource are stored under its name.
   return { type: event.type, object: object as unknown as T };
+}
+
+/** A client's own copy of an event. */
+export function copiedEvent<T extends KubeObject>(event: WatchEvent<T>): WatchEvent<T> {
+  if (event.type === 'BOOKMARK' || event.type === 'ERROR') return event;
+  return { type: event.type, object: clone(event.object) };
 }

@@ -26,7 +26,7 @@ import { isReview, type Reviewers, respondToPost, respondToReview } from '../obj
 import { filterOf } from '../objects/selectors.js';
 import { tooLarge } from '../objects/server-errors.js';
 import { Storage, type StorageSnapshot } from '../objects/storage.js';
-import { Watches } from '../objects/watches.js';
+import { copiedEvent, Watches } from '../objects/watches.js';
 import { type ApiCall, ApiFaults } from './faults.js';
 
 export interface SimulatedKubeApiOptions extends Reviewers {
@@ -140,7 +140,7 @@ export class SimulatedKubeApi implements KubeApi {
 
   update<T extends KubeObject>(resource: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
     return this.#call('update', resource, object.metadata.name, options, () =>
-      out(resource, this.#server.update(resource, object, options.subresource)),
+      out(resource, this.#server.update(resource, object, options)),
     );
   }
 
@@ -151,7 +151,7 @@ export class SimulatedKubeApi implements KubeApi {
     options: WriteOptions = {},
   ): Promise<T> {
     return this.#call('patch', resource, ref.name, options, () =>
-      out(resource, this.#server.patch(resource, ref, patch, options.subresource)),
+      out(resource, this.#server.patch(resource, ref, patch, options)),
     );
   }
 
@@ -198,7 +198,7 @@ export class SimulatedKubeApi implements KubeApi {
     const events = await this.#call('watch', resource, undefined, options, () =>
       this.#watches.watch(resource, options),
     );
-    yield* events;
+    for await (const event of events) yield copiedEvent(event);
   }
 
   getText(path: string, options: ApiCallOptions = {}): Promise<string> {

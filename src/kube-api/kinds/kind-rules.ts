@@ -1,0 +1,222 @@
+/** The rules of writes of the API that this node serves: those of its kinds, and those that hold for all. */
+import { randomInt, randomUUID } from 'node:crypto';
+import {
+  type FieldError,
+  formatFieldError,
+  formatFieldErrors,
+} from '../../kube/manifests/validation/field-errors.js';
+import type { KubeObject, ObjectMeta } from '../../kube/types/index.js';
+import { clone } from '../../kube/values/deep-equal.js';
+import { formatTimestamp } from '../../kube/values/go-format.js';
+import { ApiError } from '../../kube-client/api-error.js';
+import { jsonEqual, member } from '../../kube-client/patches/json.js';
+import type { DeleteOptions } from '../../kube-client/port.js';
+import {
+  type ObjectSubresource,
+  qualifiedPlural,
+  type Resource,
+  resources,
+} from '../../kube-client/resources.js';
+import { type Deletion, isFullyDeleted } from '../objects/object-rules.js';
+import { invalid, notFound } from '../objects/server-errors.js';
+import type { Storage } from '../objects/storage.js';
+import type { WriteRules } from '../objects/write-rules.js';
+import { validateObjectMeta } from './object-meta.js';
+import type { ServedKind, ServerFacts } from './served-kind.js';
+
+/** Without vowels and digits that look like letters, so that no word appears by accident. */
+const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
+const orphanFinalizer = 'orphan';
+const foregroundFinalizer = 'foregroundDeletion';
+
+export interface KindRulesOptions {
+  readonly kinds: readonly ServedKind[];
+  readonly storage: Storage;
+}
+
+export function kindRules({ kinds, storage }: KindRulesOptions): WriteRules {
+  const byName = new Map(kinds.map((kind) => [qualifiedPlural(kind.resource), kind]));
+  const kindOf = (resource: Resource): ServedKind => {
+    const kind = byName.get(qualifiedPlural(resource));
+    if (kind === undefined)
+      throw new ApiError({ code: 404, message: 'the server could not find the requested resource' });
+    return kind;
+  };
+  const factsAt = (nowMs: number): ServerFacts => ({
+    nowMs,
+    // Only objects of this resource are stored under its name.
+    find: <T extends KubeObject>(
+      resource: Resource<T>,
+      { namespace, name }: { namespace?: string; name: string },
+    ) => storage.get(resource, namespace === undefined ? name : `${namespace}/${name}`) as T | undefined,
+    list: <T extends KubeObject>(resource: Resource<T>) => storage.list(resource) as T[],
+  });
+  return {
+    newIdentity: () => ({ uid: randomUUID(), suffix: randomSuffix() }),
+
+    forCreate(resource, given, { name, namespace, uid, nowMs }, _write) {
+      const kind = kindOf(resource);
+      const facts = factsAt(nowMs);
+      if (namespace !== undefined) refuseWithoutNamespace(facts, resource, name, namespace);
+      const {
+        resourceVersion,
+        deletionTimestamp,
+        deletionGracePeriodSeconds,
+        selfLink,
+        managedFields,
+        ...kept
+      } = given.metadata;
+      given.metadata = { ...kept, name, uid, creationTimestamp: formatTimestamp(nowMs) };
+      if (namespace === undefined) delete given.metadata.namespace;
+      else given.metadata.namespace = namespace;
+      if (kind.subresources.includes('status')) Reflect.deleteProperty(given, 'status');
+      if (kind.countsGenerations === true) given.metadata.generation = 1;
+      kind.defaults?.(given);
+      kind.admit?.(given, facts);
+      refuseInvalid(resource, name, [
+        ...validateObjectMeta(given.metadata, resource),
+        ...(kind.validate?.(given) ?? []),
+      ]);
+      return given;
+    },
+
+    forUpdate(resource, current, given, { subresource }, _nowMs) {
+      const kind = kindOf(resource);
+      const name = current.metadata.name ?? '';
+      given.metadata = keptMetadata(current.metadata, given.metadata, subresource);
+      keepOtherPart(kind, current, given, subresource);
+      kind.defaults?.(given);
+      kind.keep?.(given, current, subresource);
+      if (kind.countsGenerations === true && !jsonEqual(member(current, 'spec'), member(given, 'spec')))
+        given.metadata.generation = (current.metadata.generation ?? 1) + 1;
+      refuseInvalid(resource, name, [
+        ...validateObjectMeta(given.metadata, resource),
+        ...(subresource === 'status' ? [] : (kind.validate?.(given) ?? [])),
+        ...(kind.validateUpdate?.(given, current, subresource) ?? []),
+      ]);
+      return given;
+    },
+
+    forDelete(resource, object, options, nowMs) {
+      const decided = kindOf(resource).deletion?.(object, options, nowMs);
+      return withPropagation(object, options, decided ?? plainDeletion(object, nowMs), nowMs);
+    },
+
+    isFullyDeleted: (resource, object) =>
+      isFullyDeleted(object) && kindOf(resource).isHeld?.(object) !== true,
+  };
+}
+
+function randomSuffix(): string {
+  return Array.from({ length: 5 }, () => suffixLetters.charAt(randomInt(suffixLetters.length))).join('');
+}
+
+function refuseWithoutNamespace(
+  facts: ServerFacts,
+  resource: Resource,
+  name: string,
+  namespace: string,
+): void {
+  const found = facts.find(resources.namespaces, { name: namespace });
+  if (found === undefined) throw notFound(resources.namespaces, namespace);
+  if (found.metadata.deletionTimestamp === undefined) return;
+  const message = `${qualifiedPlural(resource)} ${JSON.stringify(name)} is forbidden: unable to create new content in namespace ${namespace} because it is being terminated`;
+  const causes = [
+    {
+      reason: 'NamespaceTerminating',
+      message: `namespace ${namespace} is being terminated`,
+      field: 'metadata.namespace',
+    },
+  ];
+  throw new ApiError({
+    code: 403,
+    reason: 'Forbidden',
+    message,
+    details: { name, kind: resource.plural, causes },
+  });
+}
+
+function refuseInvalid(resource: Resource, name: string, errors: readonly FieldError[]): void {
+  // The rules of a kind may judge the metadata once more.
+  const different = new Map(errors.map((error) => [formatFieldError(error), error]));
+  if (different.size > 0) throw invalid(resource, name, formatFieldErrors([...different.values()]));
+}
+
+const fixedMetadata = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'generation',
+  'generateName',
+  'managedFields',
+] as const satisfies readonly (keyof ObjectMeta)[];
+
+/** A write of the status changes no owners. */
+function keptMetadata(
+  current: ObjectMeta,
+  given: ObjectMeta,
+  subresource: ObjectSubresource | undefined,
+): ObjectMeta {
+  const next: ObjectMeta = { ...given };
+  const fixed = subresource === 'status' ? [...fixedMetadata, 'ownerReferences' as const] : fixedMetadata;
+  for (const field of fixed) {
+    const value = current[field];
+    if (value === undefined) delete next[field];
+    else Reflect.set(next, field, value);
+  }
+  return next;
+}
+
+/** The spec is written at the object, the status at its subresource. */
+function keepOtherPart(
+  kind: ServedKind,
+  current: KubeObject,
+  next: KubeObject,
+  subresource: ObjectSubresource | undefined,
+): void {
+  if (!kind.subresources.includes('status')) return;
+  const kept = subresource === 'status' ? 'spec' : 'status';
+  const value = member(current, kept);
+  if (value === undefined) Reflect.deleteProperty(next, kept);
+  else Reflect.set(next, kept, clone(value));
+}
+
+function plainDeletion({ metadata }: KubeObject, nowMs: number): Deletion {
+  if ((metadata.finalizers ?? []).length === 0) return { kind: 'remove' };
+  if (metadata.deletionTimestamp !== undefined) return { kind: 'unchanged' };
+  return { kind: 'mark', deletionTimestamp: formatTimestamp(nowMs), gracePeriodSeconds: 0 };
+}
+
+/** Dependents that go first, or stay behind, hold the object by a finalizer. */
+function withPropagation(
+  object: KubeObject,
+  { propagationPolicy }: DeleteOptions,
+  decided: Deletion,
+  nowMs: number,
+): Deletion {
+  const had = object.metadata.finalizers ?? [];
+  const others = had.filter((one) => one !== orphanFinalizer && one !== foregroundFinalizer);
+  const added =
+    propagationPolicy === 'Foreground'
+      ? [foregroundFinalizer]
+      : propagationPolicy === 'Orphan'
+        ? [orphanFinalizer]
+        : [];
+  if (propagationPolicy === undefined || (added.length === 0 && others.length === had.length)) return decided;
+  const finalizers = [...others, ...added];
+  const { deletionTimestamp = formatTimestamp(nowMs), deletionGracePeriodSeconds = 0 } = object.metadata;
+  switch (decided.kind) {
+    case 'mark':
+      return { ...decided, finalizers };
+    case 'remove':
+      if (finalizers.length === 0) return decided;
+      return { kind: 'mark', deletionTimestamp, gracePeriodSeconds: 0, finalizers };
+    case 'unchanged':
+      return finalizers.length === 0 && deletionGracePeriodSeconds === 0
+        ? { kind: 'remove' }
+        : { kind: 'mark', deletionTimestamp, gracePeriodSeconds: deletionGracePeriodSeconds, finalizers };
+  }
+}

@@ -1,0 +1,121 @@
+/** The table of the kinds that this API serves, in the order of discovery. */
+import { resources } from '../../kube-client/resources.js';
+import { namespaceKind } from './namespace.js';
+import { podKind } from './pod.js';
+import { type ServedKind, served } from './served-kind.js';
+
+const all = ['all'] as const;
+
+export const servedKinds: readonly ServedKind[] = [
+  podKind,
+  namespaceKind,
+  served({
+    resource: resources.nodes,
+    singular: 'node',
+    shortNames: ['no'],
+    subresources: ['status'],
+  }),
+  served({
+    resource: resources.configMaps,
+    singular: 'configmap',
+    shortNames: ['cm'],
+    subresources: [],
+  }),
+  served({ resource: resources.secrets, singular: 'secret', subresources: [] }),
+  served({ resource: resources.events, singular: 'event', shortNames: ['ev'], subresources: [] }),
+  served({
+    resource: resources.serviceAccounts,
+    singular: 'serviceaccount',
+    shortNames: ['sa'],
+    subresources: [],
+  }),
+  served({
+    resource: resources.services,
+    singular: 'service',
+    shortNames: ['svc'],
+    categories: all,
+    subresources: ['status'],
+  }),
+  served({
+    resource: resources.persistentVolumes,
+    singular: 'persistentvolume',
+    shortNames: ['pv'],
+    subresources: ['status'],
+  }),
+  served({
+    resource: resources.persistentVolumeClaims,
+    singular: 'persistentvolumeclaim',
+    shortNames: ['pvc'],
+    subresources: ['status'],
+  }),
+  served({
+    resource: resources.deployments,
+    singular: 'deployment',
+    shortNames: ['deploy'],
+    categories: all,
+    subresources: ['status', 'scale'],
+    countsGenerations: true,
+  }),
+  served({
+    resource: resources.replicaSets,
+    singular: 'replicaset',
+    shortNames: ['rs'],
+    categories: all,
+    subresources: ['status', 'scale'],
+    countsGenerations: true,
+  }),
+  served({
+    resource: resources.statefulSets,
+    singular: 'statefulset',
+    shortNames: ['sts'],
+    categories: all,
+    subresources: ['status', 'scale'],
+    countsGenerations: true,
+  }),
+  served({
+    resource: resources.daemonSets,
+    singular: 'daemonset',
+    shortNames: ['ds'],
+    categories: all,
+    subresources: ['status'],
+    countsGenerations: true,
+  }),
+  served({ resource: resources.controllerRevisions, singular: 'controllerrevision', subresources: [] }),
+  served({
+    resource: resources.jobs,
+    singular: 'job',
+    categories: all,
+    subresources: ['status'],
+    countsGenerations: true,
+  }),
+  served({
+    resource: resources.cronJobs,
+    singular: 'cronjob',
+    shortNames: ['cj'],
+    categories: all,
+    subresources: ['status'],
+    countsGenerations: true,
+  }),
+  served({ resource: resources.endpointSlices, singular: 'endpointslice', subresources: [] }),
+  served({ resource: resources.leases, singular: 'lease', subresources: [] }),
+  served({ resource: resources.runtimeClasses, singular: 'runtimeclass', subresources: [] }),
+  served({
+    resource: resources.priorityClasses,
+    singular: 'priorityclass',
+    shortNames: ['pc'],
+    subresources: [],
+  }),
+  served({
+    resource: resources.storageClasses,
+    singular: 'storageclass',
+    shortNames: ['sc'],
+    subresources: [],
+  }),
+  served({ resource: resources.csiNodes, singular: 'csinode', subresources: [] }),
+  served({ resource: resources.csiDrivers, singular: 'csidriver', subresources: [] }),
+  served({
+    resource: resources.volumeAttachments,
+    singular: 'volumeattachment',
+    subresources: ['status'],
+  }),
+];

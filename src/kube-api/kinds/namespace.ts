@@ -1,0 +1,27 @@
+/** Namespaces: a deleted one waits until its content is gone. */
+import { formatTimestamp } from '../../kube/values/go-format.js';
+import { resources } from '../../kube-client/resources.js';
+import { served } from './served-kind.js';
+
+/** The finalizer of the spec that the controller of namespaces takes away last. */
+const contentFinalizer = 'kubernetes';
+
+export const namespaceKind = served({
+  resource: resources.namespaces,
+  singular: 'namespace',
+  shortNames: ['ns'],
+  subresources: ['status'],
+  admit: (namespace) => {
+    namespace.spec = { finalizers: [contentFinalizer] };
+    namespace.status = { phase: 'Active' };
+    namespace.metadata.labels = {
+      ...namespace.metadata.labels,
+      'kubernetes.io/metadata.name': namespace.metadata.name ?? '',
+    };
+  },
+  deletion: ({ metadata }, _options, nowMs) =>
+    metadata.deletionTimestamp === undefined
+      ? { kind: 'mark', deletionTimestamp: formatTimestamp(nowMs), gracePeriodSeconds: 0 }
+      : undefined,
+  isHeld: ({ spec }) => (spec?.finalizers ?? []).length > 0,
+});

@@ -1,0 +1,48 @@
+/** One kind that this API serves: its names, and what is decided about its objects. */
+import type { FieldError } from '../../kube/manifests/validation/field-errors.js';
+import type { KubeObject } from '../../kube/types/index.js';
+import type { DeleteOptions, ObjectRef } from '../../kube-client/port.js';
+import type { ObjectSubresource, Resource } from '../../kube-client/resources.js';
+import type { AssignedIdentity, Deletion } from '../objects/object-rules.js';
+
+/** What rules may ask of the other objects, and of the node. */
+export interface ServerFacts {
+  find<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): T | undefined;
+  list<T extends KubeObject>(resource: Resource<T>): readonly T[];
+  readonly nowMs: number;
+}
+
+export interface ServedKind<T extends KubeObject = KubeObject> {
+  readonly resource: Resource<T>;
+  readonly singular: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  /** Subresources at which the object itself is read and written. */
+  readonly subresources: readonly ObjectSubresource[];
+  /** Whether changes of the spec are counted in `metadata.generation`. */
+  readonly countsGenerations?: boolean;
+  /** Completes a new object in place, after identity and before validation. Throws `ApiError` to refuse it. */
+  readonly admit?: (object: T, facts: ServerFacts) => void;
+  /** Fills in place what a client left out, on create and on update. */
+  readonly defaults?: (object: T) => void;
+  /** Keeps in place what this write may not change, for example the addresses of a Service. */
+  readonly keep?: (next: T, current: T, subresource: ObjectSubresource | undefined) => void;
+  readonly validate?: (object: T) => readonly FieldError[];
+  readonly validateUpdate?: (
+    next: T,
+    current: T,
+    subresource: ObjectSubresource | undefined,
+  ) => readonly FieldError[];
+  /** Absent: removed at once, or marked while finalizers are left. */
+  readonly deletion?: (object: T, options: DeleteOptions, nowMs: number) => Deletion | undefined;
+  /** What else than finalizers and its grace period a deleted object waits for. */
+  readonly isHeld?: (object: T) => boolean;
+}
+
+export type { AssignedIdentity };
+
+/** A row of the table, whatever its type of objects. */
+export function served<T extends KubeObject>(kind: ServedKind<T>): ServedKind {
+  // The server calls a row's functions only with objects that are stored under the row's own resource.
+  return kind as unknown as ServedKind;
+}
