@@ -46,12 +46,7 @@ const inert = 'settings without effect in this build: ';
 it.each<[string, string[]]>([
   ['DRANodeAllocatableResources', [`${inert}featureGates.DRANodeAllocatableResources`]],
   ['InPlacePodVerticalScalingMemoryBackedVolumes', []],
-  [
-    'InPlacePodVerticalScalingExclusiveCPUs',
-    [
-      'featureGates.InPlacePodVerticalScalingExclusiveCPUs has only a part of its effect in this build: a container keeps the exclusive CPUs of its first admission, and the CPU manager records no baselines',
-    ],
-  ],
+  ['InPlacePodVerticalScalingExclusiveCPUs', []],
   ['InPlacePodVerticalScalingExclusiveMemory', []],
 ])('says what the gate %s does not do', async (gate, expected) => {
   const loaded = await loadConfiguration({

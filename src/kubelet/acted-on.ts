@@ -202,9 +202,4 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
 ]);
 
 /** Gates of those above with only a part of their effect, and which part is missing. */
-export const partlyActedOnGates: ReadonlyMap<FeatureGate, string> = new Map<FeatureGate, string>([
-  [
-    'InPlacePodVerticalScalingExclusiveCPUs',
-    'a container keeps the exclusive CPUs of its first admission, and the CPU manager records no baselines',
-  ],
-]);
+export const partlyActedOnGates: ReadonlyMap<FeatureGate, string> = new Map<FeatureGate, string>([]);

@@ -69,13 +69,15 @@ export async function createCpuManager(
   const { config, gates, clock, timeline, registry, nodeName, rootDir, durable, cri } = settings;
   const policy = await policyOf(settings, ports.topology);
   const podLevel = gates.enabled('PodLevelResourceManagers');
+  const hasBaselines = gates.enabled('InPlacePodVerticalScalingExclusiveCPUs');
   const alignment: AlignmentMetrics = registry.once(createAlignmentMetrics);
   const manager: CpuManager = new CpuManager({
     policy,
     podLevel,
+    hasBaselines,
     // Without files of its own a node has no say over the state on its machine.
     file: settings.podDirectories
-      ? new CpuStateFile({ rootDir, store: durable, timeline, nodeName, policy, podLevel })
+      ? new CpuStateFile({ rootDir, store: durable, timeline, nodeName, policy, podLevel, hasBaselines })
       : undefined,
     pods: { ...ports, mayRun: (uid) => mayRun(ports.peek(uid)) },
     timeline,

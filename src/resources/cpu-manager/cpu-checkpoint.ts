@@ -3,7 +3,7 @@
  * version 4 is written, versions 4, 3 and 2 are read.
  */
 import { CpuSet, fnv32a } from '../../kube/index.js';
-import type { CpuState } from './cpu-state.js';
+import type { CpuEntries, CpuState } from './cpu-state.js';
 
 /** What is wrong with the file, in the reference's words. */
 export class CpuCheckpointError extends Error {
@@ -23,6 +23,8 @@ interface CheckpointTexts {
   readonly defaultCpuSet: string;
   readonly entries: EntryTexts;
   readonly podEntries: Readonly<Record<string, { readonly cpuSet: string }>>;
+  /** Undefined where nobody asks for them. */
+  readonly baselines: EntryTexts | undefined;
 }
 
 export function formatCpuCheckpoint({ policyName, state }: CpuCheckpoint): string {
@@ -33,8 +35,13 @@ export function formatCpuCheckpoint({ policyName, state }: CpuCheckpoint): strin
     defaultCpuSet: String(state.defaultCpuSet),
     ...(state.entries.size === 0 ? {} : { entries }),
   };
-  const data = JSON.stringify({ ...outer, ...(state.podEntries.size === 0 ? {} : { podEntries }) });
-  const texts = { ...outer, entries, podEntries };
+  const { baselines = new Map() } = state;
+  const data = JSON.stringify({
+    ...outer,
+    ...(state.podEntries.size === 0 ? {} : { podEntries }),
+    ...(baselines.size === 0 ? {} : { baselines: baselineRecords(baselines) }),
+  });
+  const texts = { ...outer, entries, podEntries, baselines: undefined };
   return JSON.stringify({
     ...outer,
     checksum: fnv(flatDump(texts, 'CPUManagerCheckpoint')),
@@ -43,12 +50,23 @@ export function formatCpuCheckpoint({ policyName, state }: CpuCheckpoint): strin
   });
 }
 
+function baselineRecords(baselines: CpuEntries): object {
+  return sortedRecord(baselines, (containers) =>
+    sortedRecord(containers, (cpus) => ({ baseline: String(cpus) })),
+  );
+}
+
+export interface CpuCheckpointReading {
+  /** Whether the gate PodLevelResourceManagers is off. */
+  readonly readsV2Names: boolean;
+  /** Whether the gate InPlacePodVerticalScalingExclusiveCPUs is on; default no. */
+  readonly readsBaselines?: boolean | undefined;
+}
+
 /** Throws a `CpuCheckpointError` for anything that no kubelet has written. */
 export function parseCpuCheckpoint(
   text: string,
-  {
-    readsV2Names,
-  }: { /** Whether the gate PodLevelResourceManagers is off. */ readonly readsV2Names: boolean },
+  { readsV2Names, readsBaselines = false }: CpuCheckpointReading,
 ): CpuCheckpoint {
   const file = parsed(text, 'checkpoint is corrupted');
   const { data = '', dataChecksum = 0 } = file;
@@ -56,11 +74,10 @@ export function parseCpuCheckpoint(
     if (typeof data !== 'string' || fnv(`(string)${data}`) !== dataChecksum)
       throw new CpuCheckpointError('could not load v4 checkpoint: checkpoint is corrupted');
     const broken = 'could not load v4 checkpoint: failed to deserialize cpu manager checkpoint data';
-    return checkpointOf(
-      textsOf(parsed(data, `${broken}: it is not JSON`), `${broken}: a field has a wrong type`),
-    );
+    const inner = parsed(data, `${broken}: it is not JSON`);
+    return checkpointOf(textsOf(inner, `${broken}: a field has a wrong type`, readsBaselines));
   }
-  const texts = textsOf(file, 'checkpoint is corrupted');
+  const texts = textsOf(file, 'checkpoint is corrupted', false);
   const { checksum } = file;
   const v3 = ['CPUManagerCheckpoint', 'CPUManagerCheckpointV3'].map((type) => podDump(texts, type));
   const v2Types = ['CPUManagerCheckpoint', ...(readsV2Names ? ['CPUManagerCheckpointV2'] : [])];
@@ -70,20 +87,12 @@ export function parseCpuCheckpoint(
   return checkpointOf(texts);
 }
 
-function checkpointOf({ policyName, defaultCpuSet, entries, podEntries }: CheckpointTexts): CpuCheckpoint {
+function checkpointOf(texts: CheckpointTexts): CpuCheckpoint {
+  const { policyName, defaultCpuSet, entries, podEntries, baselines } = texts;
   const state = {
     defaultCpuSet: parseSet(defaultCpuSet, `default CPU set "${defaultCpuSet}"`),
-    entries: new Map(
-      Object.entries(entries).map(([pod, containers]) => [
-        pod,
-        new Map(
-          Object.entries(containers).map(([name, cpus]) => [
-            name,
-            parseSet(cpus, `cpuset "${cpus}" for container "${name}" in pod "${pod}"`),
-          ]),
-        ),
-      ]),
-    ),
+    entries: parseEntries(entries, 'cpuset'),
+    ...(baselines === undefined ? {} : { baselines: parseEntries(baselines, 'baseline cpuset') }),
     podEntries: new Map(
       Object.entries(podEntries).map(([pod, { cpuSet }]) => [
         pod,
@@ -92,6 +101,20 @@ function checkpointOf({ policyName, defaultCpuSet, entries, podEntries }: Checkp
     ),
   };
   return { policyName, state };
+}
+
+function parseEntries(entries: EntryTexts, what: string): CpuEntries {
+  return new Map(
+    Object.entries(entries).map(([pod, containers]) => [
+      pod,
+      new Map(
+        Object.entries(containers).map(([name, cpus]) => [
+          name,
+          parseSet(cpus, `${what} "${cpus}" for container "${name}" in pod "${pod}"`),
+        ]),
+      ),
+    ]),
+  );
 }
 
 function parseSet(text: string, what: string): CpuSet {
@@ -144,8 +167,12 @@ function parsed(text: string, problem: string): Readonly<Record<string, unknown>
   return value;
 }
 
-function textsOf(file: Readonly<Record<string, unknown>>, problem: string): CheckpointTexts {
-  const { policyName = '', defaultCpuSet = '', entries = {}, podEntries = {} } = file;
+function textsOf(
+  file: Readonly<Record<string, unknown>>,
+  problem: string,
+  readsBaselines: boolean,
+): CheckpointTexts {
+  const { policyName = '', defaultCpuSet = '', entries = {}, podEntries = {}, baselines = {} } = file;
   const text = (value: unknown): string => {
     if (typeof value !== 'string') throw new CpuCheckpointError(problem);
     return value;
@@ -161,6 +188,11 @@ function textsOf(file: Readonly<Record<string, unknown>>, problem: string): Chec
     podEntries: record(podEntries ?? {}, (entry) => ({
       cpuSet: text(isRecord(entry) ? (entry.cpuSet ?? '') : entry),
     })),
+    baselines: readsBaselines
+      ? record(baselines ?? {}, (containers) =>
+          record(containers, (entry) => text(isRecord(entry) ? (entry.baseline ?? '') : entry)),
+        )
+      : undefined,
   };
 }
 

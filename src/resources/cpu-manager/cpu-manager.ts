@@ -4,7 +4,6 @@ import {
   type Container,
   CpuSet,
   hasPodLevelResources,
-  isSidecar,
   type Pod,
 } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -19,16 +18,32 @@ import {
 } from '../topology-manager/index.js';
 import { cpuHints, hintsOfHeld } from './cpu-hints.js';
 import { CpuManagerRecorder } from './cpu-manager-recorder.js';
-import { type CpuState, emptyCpuState, entryOf, heldByPod, withoutEntry } from './cpu-state.js';
-import { exclusiveCpuCount, podCpuCount, podLevelCpuCount } from './exclusive-requests.js';
+import {
+  baselineSize,
+  type CpuState,
+  emptyCpuState,
+  entryKeys,
+  entryOf,
+  heldByPod,
+  withBaseline,
+  withoutEntry,
+} from './cpu-state.js';
+import {
+  type CpuCountRules,
+  exclusiveCpuCount,
+  podCpuCount,
+  podLevelCpuCount,
+} from './exclusive-requests.js';
 import type { CpuManagerMetrics } from './metrics.js';
 import { allocatePodCpus, leavesSharedWithoutCpus } from './pod-level-cpus.js';
 import type { RunningCpus } from './start-state.js';
+import { isOrdinaryInit, startedContainers } from './started-containers.js';
 import type { CpuStateFile, StartedCpuState } from './state-file.js';
 import {
   allocateCpus,
   availableCpus,
   type CpuRefusal,
+  freshCpuState,
   freshDefault,
   type ReusableCpus,
   reusableFor,
@@ -49,6 +64,8 @@ export interface CpuManagerOptions {
   readonly policy: StaticPolicy | undefined;
   /** The gate PodLevelResourceManagers. */
   readonly podLevel: boolean;
+  /** The gate InPlacePodVerticalScalingExclusiveCPUs: a resize takes no CPUs away. Default off. */
+  readonly hasBaselines?: boolean;
   readonly file: Pick<CpuStateFile, 'start' | 'write' | 'written' | 'stop'> | undefined;
   readonly pods: CpuManagerPods;
   readonly timeline: Timeline;
@@ -71,6 +88,7 @@ export class CpuManager implements HintProvider {
   /** Entries found out from what runs, as `UID/NAME`, until the pod shows what it asks for. */
   #unproven = new Set<string>();
 
+  readonly #counting: CpuCountRules;
   readonly #names = new WeakMap<Pod, ReadonlyMap<string, Container>>();
   /** The entries of each pod that `removeStale` has seen to be of its containers. */
   readonly #checked = new WeakMap<Pod, ReadonlyMap<string, CpuSet> | undefined>();
@@ -78,6 +96,8 @@ export class CpuManager implements HintProvider {
   constructor(options: CpuManagerOptions) {
     this.#options = options;
     this.#recorder = new CpuManagerRecorder(options);
+    const kept = (uid: string, name: string): number | undefined => baselineSize(this.#state, uid, name);
+    this.#counting = { podLevel: options.podLevel, kept };
   }
 
   /** Must be done before any pod is admitted. Tells whether containers are to be set free before `unbound` is called. */
@@ -87,12 +107,12 @@ export class CpuManager implements HintProvider {
     const { policy, file } = this.#options;
     let awaitsUnbinding = false;
     if (file === undefined) {
-      if (policy !== undefined) this.#state = { ...emptyCpuState, defaultCpuSet: freshDefault(policy) };
+      if (policy !== undefined) this.#state = freshCpuState(policy, this.#options.hasBaselines);
     } else {
       const started = await file.start(running);
       this.#state = started.state;
       awaitsUnbinding = started.awaitsUnbinding;
-      if (started.isRecovered) this.#unproven = new Set(keysOf(this.#state));
+      if (started.isRecovered) this.#unproven = new Set(entryKeys(this.#state));
     }
     this.#recorder.started(this.#state);
     return { awaitsUnbinding };
@@ -130,8 +150,7 @@ export class CpuManager implements HintProvider {
   /** Whether a container, or the pod as a whole, has CPUs that nobody else uses; it needs no quota then. */
   hasExclusiveCpus(pod: Pod, container?: AnyContainer): boolean {
     const isExclusive = (one: AnyContainer): boolean =>
-      exclusiveCpuCount(pod, one, this.#options) > 0 &&
-      entryOf(this.#state, pod.metadata.uid, one.name) !== undefined;
+      this.#countOf(pod, one) > 0 && entryOf(this.#state, pod.metadata.uid, one.name) !== undefined;
     if (container !== undefined) return isExclusive(container);
     const all = startedContainers(pod);
     return hasPodLevelResources(pod.spec.resources) ? all.every(isExclusive) : all.some(isExclusive);
@@ -139,7 +158,7 @@ export class CpuManager implements HintProvider {
 
   containerHints(pod: Pod, container: AnyContainer): ResourceHints | undefined {
     const { policy } = this.#options;
-    const count = exclusiveCpuCount(pod, container, this.#options);
+    const count = this.#countOf(pod, container);
     if (policy === undefined || count === 0) return undefined;
     this.#admitting(pod);
     const { uid } = pod.metadata;
@@ -154,7 +173,7 @@ export class CpuManager implements HintProvider {
     const { policy, podLevel } = this.#options;
     if (policy === undefined) return undefined;
     const isWhole = podLevel && hasPodLevelResources(pod.spec.resources);
-    const count = isWhole ? podLevelCpuCount(pod) : podCpuCount(pod, this.#options);
+    const count = isWhole ? podLevelCpuCount(pod) : podCpuCount(pod, this.#counting);
     if (count === 0) return undefined;
     this.#admitting(pod);
     const { uid } = pod.metadata;
@@ -167,8 +186,7 @@ export class CpuManager implements HintProvider {
     }
     for (const container of startedContainers(pod)) {
       const known = entryOf(this.#state, uid, container.name);
-      if (known !== undefined && known.size !== exclusiveCpuCount(pod, container, this.#options))
-        return hintsFor([]);
+      if (known !== undefined && known.size !== this.#countOf(pod, container)) return hintsFor([]);
     }
     const held = heldByPod(this.#state, uid);
     if (held.size === count) return hintsFor(hintsOfHeld(policy, held, count));
@@ -178,7 +196,7 @@ export class CpuManager implements HintProvider {
 
   allocate(pod: Pod, container: AnyContainer, hint: TopologyHint): AllocationOutcome {
     const { policy } = this.#options;
-    const count = exclusiveCpuCount(pod, container, this.#options);
+    const count = this.#countOf(pod, container);
     if (policy === undefined || count === 0) return allocated;
     this.#admitting(pod);
     const isInit = isOrdinaryInit(pod, container);
@@ -258,7 +276,15 @@ export class CpuManager implements HintProvider {
   #isProven(pod: Pod, container: Container, cpus: CpuSet): boolean {
     const { uid } = pod.metadata;
     if (!this.#unproven.delete(`${uid}/${container.name}`) || this.#state.podEntries.has(uid)) return true;
-    return exclusiveCpuCount(pod, container, this.#options) === cpus.size;
+    if (this.#countOf(pod, container) !== cpus.size) return false;
+    const next = withBaseline(this.#state, uid, container.name, cpus);
+    if (next !== this.#state) this.#options.file?.write(next);
+    this.#state = next;
+    return true;
+  }
+
+  #countOf(pod: Pod, container: AnyContainer): number {
+    return exclusiveCpuCount(pod, container, this.#counting);
   }
 
   #heldByApps({ metadata, spec }: Pod): CpuSet {
@@ -286,16 +312,4 @@ function hintsFor(hints: readonly TopologyHint[]): ResourceHints {
 
 function refusalOf({ reason, message }: CpuRefusal): AllocationOutcome {
   return { kind: 'refused', message, ...(reason === undefined ? {} : { reason }) };
-}
-
-function startedContainers({ spec }: Pod): readonly Container[] {
-  return [...(spec.initContainers ?? []), ...spec.containers];
-}
-
-function isOrdinaryInit({ spec }: Pod, { name }: AnyContainer): boolean {
-  return spec.initContainers?.some((container) => container.name === name && !isSidecar(container)) ?? false;
-}
-
-function keysOf({ entries }: CpuState): readonly string[] {
-  return [...entries].flatMap(([uid, containers]) => [...containers.keys()].map((name) => `${uid}/${name}`));
 }

@@ -9,16 +9,22 @@ import {
   tryParseQuantity,
 } from '../../kube/index.js';
 
-/** Whether pods with resources of their own take part: the gate PodLevelResourceManagers. */
-export interface PodLevelGate {
+export interface CpuCountRules {
+  /** Whether pods with resources of their own take part: the gate PodLevelResourceManagers. */
   readonly podLevel: boolean;
+  /** How many CPUs a container keeps whatever it is resized to; absent, or undefined: its request tells. */
+  readonly kept?: (podUid: string, container: string) => number | undefined;
 }
 
 /** 0 for a container that runs in the shared pool. */
-export function exclusiveCpuCount(pod: Pod, container: AnyContainer, { podLevel }: PodLevelGate): number {
+export function exclusiveCpuCount(
+  pod: Pod,
+  container: AnyContainer,
+  { podLevel, kept }: CpuCountRules,
+): number {
   if (qosClass(pod) !== 'Guaranteed') return 0;
   if (hasPodLevelResources(pod.spec.resources) && !(podLevel && isExclusive(container))) return 0;
-  return wholeCpus(container.resources?.requests?.cpu);
+  return kept?.(pod.metadata.uid, container.name) ?? wholeCpus(container.resources?.requests?.cpu);
 }
 
 /** Of the pod as a whole, by its own resources; 0 if it gets nothing as a whole. */
@@ -30,8 +36,8 @@ export function podLevelCpuCount(pod: Pod): number {
  * Of all containers together at the moment when they need most: app containers and sidecars run at once, an ordinary init
  * container beside the sidecars before it.
  */
-export function podCpuCount(pod: Pod, gate: PodLevelGate): number {
-  const count = (container: Container): number => exclusiveCpuCount(pod, container, gate);
+export function podCpuCount(pod: Pod, rules: CpuCountRules): number {
+  const count = (container: Container): number => exclusiveCpuCount(pod, container, rules);
   let sidecars = 0;
   let most = 0;
   for (const container of pod.spec.initContainers ?? []) {

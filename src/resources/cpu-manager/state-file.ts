@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { type DurableFiles, DurableState } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { CpuCheckpointError, formatCpuCheckpoint, parseCpuCheckpoint } from './cpu-checkpoint.js';
-import { type CpuState, emptyCpuState } from './cpu-state.js';
+import { type CpuState, emptyCpuState, withBaselines } from './cpu-state.js';
 import { type RunningCpus, recoverCpuState, stateProblem } from './start-state.js';
-import { freshDefault, type StaticPolicy } from './static-policy.js';
+import { freshCpuState, type StaticPolicy } from './static-policy.js';
 
 export interface CpuStateFileOptions {
   readonly rootDir: string;
@@ -16,6 +16,8 @@ export interface CpuStateFileOptions {
   readonly policy: StaticPolicy | undefined;
   /** The gate PodLevelResourceManagers. */
   readonly podLevel: boolean;
+  /** The gate InPlacePodVerticalScalingExclusiveCPUs; default off. */
+  readonly hasBaselines?: boolean;
 }
 
 export interface StartedCpuState {
@@ -47,7 +49,11 @@ export class CpuStateFile {
     let old: CpuState | undefined;
     let written = '';
     const found = await store.read(this.#path, (text) => {
-      const { policyName, state } = parseCpuCheckpoint(text, { readsV2Names: !this.#options.podLevel });
+      const { podLevel, hasBaselines } = this.#options;
+      const { policyName, state } = parseCpuCheckpoint(text, {
+        readsV2Names: !podLevel,
+        readsBaselines: hasBaselines,
+      });
       old = state;
       written = text;
       this.#check(policyName, state);
@@ -55,7 +61,7 @@ export class CpuStateFile {
     });
     switch (found.kind) {
       case 'found':
-        this.#state = isFresh(found.value) ? this.#fresh() : found.value;
+        this.#state = isFresh(found.value) ? this.#fresh() : this.#complete(found.value);
         if (this.#text() !== written) this.#file.changed();
         return { state: this.#state, isRecovered: false, awaitsUnbinding: false };
       case 'missing':
@@ -94,8 +100,14 @@ export class CpuStateFile {
   }
 
   #fresh(): CpuState {
-    const { policy } = this.#options;
-    return policy === undefined ? emptyCpuState : { ...emptyCpuState, defaultCpuSet: freshDefault(policy) };
+    const { policy, hasBaselines } = this.#options;
+    return policy === undefined ? emptyCpuState : freshCpuState(policy, hasBaselines);
+  }
+
+  /** In a file without baselines each container has what it was first given: nothing else was ever given. */
+  #complete(state: CpuState): CpuState {
+    if (this.#options.hasBaselines !== true) return state;
+    return withBaselines(state, state.baselines, { isComplete: true });
   }
 
   #check(policyName: string, state: CpuState): void {
@@ -115,7 +127,7 @@ export class CpuStateFile {
     old: CpuState | undefined,
     running: () => Promise<readonly RunningCpus[]>,
   ): Promise<CpuState> {
-    const { policy, timeline, nodeName } = this.#options;
+    const { policy, timeline, nodeName, hasBaselines } = this.#options;
     const { state, kept, lost } =
       policy === undefined
         ? { state: emptyCpuState, kept: [], lost: [] }
@@ -133,7 +145,8 @@ export class CpuStateFile {
       level: 'warn',
       data: { kept: kept.length, lost: lost.length, ...(movedTo === undefined ? {} : { movedTo }) },
     });
-    return state;
+    // What a container is bound to is its own only when its pod has shown that it asks for it.
+    return hasBaselines === true ? withBaselines(state, old?.baselines, { isComplete: false }) : state;
   }
 
   /** A state that was read but does not fit the machine has no ending about the file. */

@@ -2,7 +2,7 @@
 import { CpuSet } from '../../kube/index.js';
 import type { MachineTopology } from '../machine-topology/index.js';
 import { type NumaMask, positionsIn } from '../topology-manager/index.js';
-import { type CpuState, entryOf, heldByPod, withEntry } from './cpu-state.js';
+import { type CpuState, emptyCpuState, entryOf, heldByPod, withEntry } from './cpu-state.js';
 import { type CpuTopology, cpuTopology, groupIds } from './cpu-topology.js';
 import { CpuManagerConfigError, type StaticPolicyOptions } from './policy-options.js';
 import { takeCpus } from './take-cpus.js';
@@ -62,6 +62,12 @@ export function createStaticPolicy(
 /** The shared pool while nothing is given out. */
 export function freshDefault({ topology, options, reserved }: StaticPolicy): CpuSet {
   return options.strictReservation ? topology.all.difference(reserved) : topology.all;
+}
+
+/** Nothing is given out; baselines are recorded from now on, or not. */
+export function freshCpuState(policy: StaticPolicy, hasBaselines = false): CpuState {
+  const baselines = hasBaselines ? { baselines: new Map() } : {};
+  return { ...emptyCpuState, defaultCpuSet: freshDefault(policy), ...baselines };
 }
 
 export function availableCpus({ reserved }: StaticPolicy, { defaultCpuSet }: CpuState): CpuSet {

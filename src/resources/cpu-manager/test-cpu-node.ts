@@ -23,6 +23,7 @@ export interface TestCpuNodeOptions {
   readonly reservedMillis?: number;
   readonly reservedCpus?: string;
   readonly podLevel?: boolean;
+  readonly hasBaselines?: boolean;
   readonly host?: SimulatedHost;
   readonly running?: readonly RunningCpus[];
 }
@@ -57,7 +58,7 @@ export function podLevel(cpu: string): Partial<PodSpec> {
 }
 
 export async function testCpuNode(given: TestCpuNodeOptions) {
-  const { machine, options = {}, reservedMillis = 500, podLevel = false } = given;
+  const { machine, options = {}, reservedMillis = 500, podLevel = false, hasBaselines = false } = given;
   const host = given.host ?? simulatedHost();
   const clock = new VirtualClock();
   const timeline = new Timeline({ clock });
@@ -85,7 +86,8 @@ export async function testCpuNode(given: TestCpuNodeOptions) {
   const manager = new CpuManager({
     policy,
     podLevel,
-    file: new CpuStateFile({ rootDir, store, timeline, nodeName: 'n', policy, podLevel }),
+    hasBaselines,
+    file: new CpuStateFile({ rootDir, store, timeline, nodeName: 'n', policy, podLevel, hasBaselines }),
     pods: {
       allSourcesReady: () => sourcesReady,
       activePod: (uid) => active.get(uid),
