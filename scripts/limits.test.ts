@@ -10,6 +10,7 @@ import { podsApiLimits } from '../src/pods/pods-api/limits.js';
 import { deviceLimits } from '../src/resources/device-manager/limits.js';
 import { draLimits } from '../src/resources/dra/limits.js';
 import { statsLimits } from '../src/resources/stats/limits.js';
+import { imageCredentialLimits } from '../src/runtime-manager/images/limits.js';
 import { defaultLimits, mainLimits, profileLimits, upgradeProxyLimits } from '../src/server/limits.js';
 import { servicesLimits } from '../src/services/limits.js';
 import {
@@ -34,6 +35,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/streaming/limits.ts spdyLimits': spdyLimits,
   'src/streaming/limits.ts streamingClientLimits': streamingClientLimits,
   'src/kube-client/limits.ts apiClientLimits': apiClientLimits,
+  'src/runtime-manager/images/limits.ts imageCredentialLimits': imageCredentialLimits,
   'src/http-get/limits.ts httpGetLimits': httpGetLimits,
   'src/dbus/limits.ts dbusLimits': dbusLimits,
   'src/grpc/limits.ts grpcClientLimits': grpcClientLimits,

@@ -351,10 +351,11 @@ const credentialConfig: Target = {
   name: 'credential-config',
   floodBytes: 8 * 1024,
   seeds: texts(
-    'apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders:\n- name: p\n  apiVersion: credentialprovider.kubelet.k8s.io/v1\n  matchImages: ["*.example.com"]\n  defaultCacheDuration: 1m\n  args: [a]\n  env: [{name: A, value: b}]\n  tokenAttributes: {serviceAccountTokenAudience: x, requireServiceAccount: true}\n',
+    'apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders:\n- name: p\n  apiVersion: credentialprovider.kubelet.k8s.io/v1\n  matchImages: ["*.example.com"]\n  defaultCacheDuration: 1m\n  args: [a]\n  env: [{name: A, value: b}]\n  tokenAttributes: {serviceAccountTokenAudience: x, cacheType: Token, requireServiceAccount: true, requiredServiceAccountAnnotationKeys: [a.io/b]}\n',
   ),
   words: ['matchImages: ', '- ', 'null', 'env: '],
-  run: (input) => void readProviders([{ path: 'x.yaml', text: input.toString('utf8') }]),
+  run: (input) =>
+    void readProviders([{ path: 'x.yaml', text: input.toString('utf8') }], { tokensEnabled: true }),
 };
 
 const checkpoints: Target = {

@@ -175,6 +175,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'InPlacePodVerticalScalingSchedulerPreemption',
   'KubeletAllocatedPodsEndpoint',
   'KubeletEnsureSecretPulledImages',
+  'KubeletServiceAccountTokenForCredentialProviders',
   'KubeletInUserNamespace',
   'KubeletPodResourcesListUseActivePods',
   'KubeletRegistrationGetOnExistsOnly',

@@ -14,7 +14,13 @@ import type { DraApi, OpenDriver } from '../resources/dra/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
 import type { MachineFacts, ServiceSource } from '../runtime-manager/config/index.js';
 import type { PullSource } from '../runtime-manager/images/index.js';
-import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime-manager/index.js';
+import type {
+  Keyring,
+  LifecycleHooks,
+  PodConfigs,
+  PodServiceAccounts,
+  RuntimeClassSource,
+} from '../runtime-manager/index.js';
 import type { RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { Tracer } from '../tracing/index.js';
@@ -214,10 +220,15 @@ export interface KubeletOptions {
    */
   readonly claims?: ClaimStore;
   /**
-   * Where service account tokens for projected volumes come from.
+   * Where service account tokens for projected volumes and credential plugins come from.
    * @default none: volumes that want one are refused
    */
   readonly tokens?: ServiceAccountTokens;
+  /**
+   * Where credential plugins' service accounts come from; fails if there is none of the name.
+   * @default none: plugins that want tokens get none
+   */
+  readonly serviceAccount?: PodServiceAccounts['serviceAccount'];
   /**
    * Where bundles of trusted certificates come from; used while the gate ClusterTrustBundleProjection is on.
    * @default none

@@ -89,12 +89,38 @@ export interface PullSecretSource {
   readonly credentialHash: string;
 }
 
+/** The service account whose token credentials were given for. */
+export interface ServiceAccountSource {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** Credentials for a pull; the puller does not choose them. */
 export interface PullCredentials {
   readonly username: string;
   readonly password: string;
-  /** Absent for the node's credentials, which every pod may use. */
+  /** Absent, as is `serviceAccount`, for the node's credentials, which every pod may use. */
   readonly source?: PullSecretSource;
+  /** Set when a plugin gave the credentials for a token of this account. */
+  readonly serviceAccount?: ServiceAccountSource;
+}
+
+/** The service accounts of pods, and tokens of them, for credential provider plugins. */
+export interface PodServiceAccounts {
+  /** Fails if there is none. */
+  serviceAccount(
+    namespace: string,
+    name: string,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly uid: string; readonly annotations: Readonly<Record<string, string>> }>;
+  /** A token of the pod's account that is bound to the pod. */
+  token(request: {
+    readonly pod: Pod;
+    readonly serviceAccountUid: string;
+    readonly audience: string;
+    readonly signal: AbortSignal | undefined;
+  }): Promise<string>;
 }
 
 /** Gives the credentials to try for an image, best first; none means an anonymous pull. */

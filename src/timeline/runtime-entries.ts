@@ -84,7 +84,7 @@ export interface RuntimeEntries {
   'images.collect': { wantedBytes: number; usedPercent: number } | NoData;
   /** An image pull secret cannot be read. */
   'credentials.secret': NoData;
-  /** A credential provider plugin failed. */
+  /** A credential provider plugin gave nothing: it failed, or is not for the pod. */
   'credentials.plugin': { plugin: string };
   /** A file of registry passwords is not used. */
   'credentials.file': NoData;

@@ -298,10 +298,12 @@ export interface ServiceAccountTokenRequest {
   readonly pod: Pod;
   readonly audience: string | undefined;
   readonly expirationSeconds: number;
+  /** The account that the token must be of: one that was made anew under its name gives none. */
+  readonly serviceAccountUid?: string;
   readonly signal: AbortSignal;
 }
 
-/** Service account tokens for volumes; the implementation caches and refreshes them. */
+/** Service account tokens of pods; the implementation caches and refreshes them. */
 export interface ServiceAccountTokens {
   token(request: ServiceAccountTokenRequest): Promise<string>;
   /** The same with its end. */

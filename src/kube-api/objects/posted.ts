@@ -41,8 +41,16 @@ const success = { apiVersion: 'v1', kind: 'Status', metadata: {}, status: 'Succe
 export function respondToPost(server: ObjectServer, name: string, ref: ObjectRef, body: unknown): unknown {
   switch (name) {
     case subresources.token.name: {
-      server.existing(resources.serviceAccounts, ref);
+      const account = server.existing(resources.serviceAccounts, ref);
       const request = clone(body as TokenRequest);
+      const uid = request.metadata?.uid ?? account.metadata.uid;
+      if (uid !== account.metadata.uid) {
+        throw conflict(
+          resources.serviceAccounts,
+          ref.name,
+          `the UID in the token request (${uid}) does not match the UID of the service account`,
+        );
+      }
       const seconds = request.spec.expirationSeconds ?? 3600;
       const expirationTimestamp = formatTimestamp(server.clock.now() + seconds * 1000);
       return {

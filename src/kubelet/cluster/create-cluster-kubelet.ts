@@ -1,7 +1,7 @@
 /** Builds a kubelet whose node is part of a cluster: gives its rooms what the API has for them, and the API what they do. */
 import { type Clock, systemClock } from '../../async/index.js';
 import type { Node } from '../../kube/index.js';
-import { type KubeApi, withAuthorizerLagRetry } from '../../kube-client/index.js';
+import { type KubeApi, resources, withAuthorizerLagRetry } from '../../kube-client/index.js';
 import { Registry } from '../../metrics/index.js';
 import { createApiPodMetrics } from '../../pods/index.js';
 import { ApiMirrorPods } from '../../pods/mirror/index.js';
@@ -125,6 +125,10 @@ export async function createClusterKubelet(
     objects,
     claims: new ApiClaims({ api: apiOfPods }),
     tokens: new CachedServiceAccountTokens({ clock, requestToken: apiTokenRequests(apiOfPods), random }),
+    serviceAccount: async (namespace, name, signal) => {
+      const { metadata } = await apiOfPods.get(resources.serviceAccounts, { namespace, name }, { signal });
+      return { uid: metadata.uid ?? '', annotations: metadata.annotations ?? {} };
+    },
     trustBundles,
     podCertificates,
     runtimeClasses,

@@ -16,10 +16,20 @@ import {
   PullWatch,
   type VerificationPolicy,
 } from '../../runtime-manager/images/index.js';
-import type { Keyring } from '../../runtime-manager/index.js';
+import type { Keyring, PodServiceAccounts } from '../../runtime-manager/index.js';
 import type { KubeletSettings } from '../settings.js';
 
-type PluginSettings = Pick<KubeletSettings, 'credentialProviders' | 'clock' | 'timeline' | 'registry'>;
+type PluginSettings = Pick<
+  KubeletSettings,
+  | 'credentialProviders'
+  | 'clock'
+  | 'timeline'
+  | 'registry'
+  | 'gates'
+  | 'tokens'
+  | 'serviceAccount'
+  | 'stopping'
+>;
 
 export interface Images {
   readonly manager: ImageManager;
@@ -33,7 +43,7 @@ export function createImages(
   settings: PluginSettings &
     Pick<
       KubeletSettings,
-      'config' | 'gates' | 'cri' | 'rootDir' | 'podDirectories' | 'durable' | 'objects' | 'keyring' | 'pulls'
+      'config' | 'cri' | 'rootDir' | 'podDirectories' | 'durable' | 'objects' | 'keyring' | 'pulls'
     >,
   tasks: TaskGroup,
 ): Images {
@@ -62,6 +72,7 @@ export function createImages(
           policy: verificationPolicy(config.imagePullCredentialsVerificationPolicy),
           allowlist: config.preloadedImagesVerificationAllowlist,
           podSecrets: (pod, image) => own.podSecrets(pod, image),
+          podServiceAccount: (pod, image, signal) => own.podServiceAccount(pod, image, signal),
           metrics: createPullRecordMetrics(registry),
         });
   const manager = new ImageManager({
@@ -105,12 +116,8 @@ function watchOf(open: () => PullSource, { clock, timeline }: PluginSettings, ta
   });
 }
 
-async function loadPlugins({
-  credentialProviders,
-  clock,
-  timeline,
-  registry,
-}: PluginSettings): Promise<readonly CredentialPlugin[]> {
+async function loadPlugins(settings: PluginSettings): Promise<readonly CredentialPlugin[]> {
+  const { credentialProviders, clock, timeline, registry, gates } = settings;
   if (credentialProviders === undefined) return [];
   try {
     return await loadCredentialPlugins({
@@ -118,6 +125,8 @@ async function loadPlugins({
       clock,
       timeline,
       metrics: createPluginMetrics(registry),
+      tokensEnabled: gates.enabled('KubeletServiceAccountTokenForCredentialProviders'),
+      serviceAccounts: serviceAccountsOf(settings),
     });
   } catch (cause) {
     throw new Error(
@@ -125,6 +134,22 @@ async function loadPlugins({
       { cause },
     );
   }
+}
+
+/** What the API gives when it is asked for no particular lifetime. */
+const tokenSeconds = 3600;
+
+function serviceAccountsOf({
+  tokens,
+  serviceAccount,
+  stopping,
+}: PluginSettings): PodServiceAccounts | undefined {
+  if (tokens === undefined || serviceAccount === undefined) return undefined;
+  return {
+    serviceAccount,
+    token: ({ signal = stopping.signal, ...wanted }) =>
+      tokens.token({ ...wanted, expirationSeconds: tokenSeconds, signal }),
+  };
 }
 
 /** An unset policy is that of a gate that is off, which nobody asks then. */

@@ -31,7 +31,7 @@ import { withDefaultTag } from './reference.js';
 
 /** Decides whether a pod may use a present image, or has to present its credentials to the registry first. */
 export interface ImageAccess {
-  mayUse(pod: Pod, image: string, localId: string): Promise<boolean>;
+  mayUse(pod: Pod, image: string, localId: string, signal?: AbortSignal): Promise<boolean>;
 }
 
 /** Records every pull, so that it is known later who had credentials for an image. */
@@ -116,12 +116,12 @@ export class ImageManager implements ImageEnsurer {
   }
 
   async #ensure(request: EnsureRequest): Promise<EnsuredImage> {
-    const { pod, image, policy } = request;
+    const { pod, image, policy, signal } = request;
     const { access } = this.#options;
     const tagged = this.#tagged(request);
     const local = policy === 'Always' ? undefined : await this.#find(request, tagged);
     const localId = local?.id;
-    const mayUse = localId === undefined || ((await access?.mayUse(pod, image, localId)) ?? true);
+    const mayUse = localId === undefined || ((await access?.mayUse(pod, image, localId, signal)) ?? true);
     const decision = decidePull(policy, localId !== undefined, mayUse);
     this.#count(policy, policy === 'Always' ? undefined : localId !== undefined, decision.action === 'pull');
     this.#options.timeline.record({

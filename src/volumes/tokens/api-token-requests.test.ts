@@ -63,6 +63,24 @@ describe('apiTokenRequests', () => {
       lifetimeSeconds: 600,
     });
   });
+  it('is refused for an account that was made anew under the name', async () => {
+    const { metadata } = await createAccount();
+    const request = {
+      namespace: 'n',
+      serviceAccountName: 'robot',
+      audiences: ['vault'],
+      expirationSeconds: 600,
+      boundPod: { name: 'web', uid: 'u' },
+    };
+    const { signal } = new AbortController();
+    const requestToken = apiTokenRequests(api);
+    await expect(
+      requestToken({ ...request, serviceAccountUid: metadata.uid }, signal),
+    ).resolves.toBeDefined();
+    await expect(requestToken({ ...request, serviceAccountUid: 'old' }, signal)).rejects.toThrow(
+      'the UID in the token request (old) does not match the UID of the service account',
+    );
+  });
   it('caches a token and renews it before expiry; an unreachable API does not matter until then', async () => {
     await createAccount();
     const first = await token();

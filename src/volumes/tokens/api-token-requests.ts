@@ -13,8 +13,17 @@ import { noTokenEndpoint, type RequestToken } from './service-account-tokens.js'
 /** Tokens are never recorded; errors carry only what the server said about the request. */
 export function apiTokenRequests(api: KubeApi): RequestToken {
   return async (request, signal) => {
-    const { namespace, serviceAccountName: name, audiences, expirationSeconds, boundPod } = request;
+    const {
+      namespace,
+      serviceAccountName: name,
+      serviceAccountUid,
+      audiences,
+      expirationSeconds,
+      boundPod,
+    } = request;
     const body: TokenRequest = {
+      // The server refuses a token of an account with another UID.
+      ...(serviceAccountUid === undefined ? {} : { metadata: { uid: serviceAccountUid } }),
       spec: {
         audiences: [...audiences],
         expirationSeconds,

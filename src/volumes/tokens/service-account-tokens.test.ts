@@ -68,6 +68,17 @@ describe('service account tokens', () => {
     expect(new Set([first, ...others]).size).toBe(4);
   });
 
+  it('shares none between an account of a given UID and whatever has the name', async () => {
+    const request = { pod: podNamed('a'), audience: undefined, expirationSeconds: 3600, signal };
+    const tokensOf = await Promise.all([
+      tokens.token(request),
+      tokens.token({ ...request, serviceAccountUid: 'u1' }),
+      tokens.token({ ...request, serviceAccountUid: 'u2' }),
+    ]);
+    expect(new Set(tokensOf).size).toBe(3);
+    expect(requests.map(({ serviceAccountUid }) => serviceAccountUid)).toEqual([undefined, 'u1', 'u2']);
+  });
+
   it('keeps a 60 min token at 10 min and replaces it at 50 min', async () => {
     const first = await ask();
     await clock.advance(10 * minuteMs);

@@ -1,6 +1,6 @@
 /** Caches service account tokens for pods and refreshes them before they expire. */
 import { asError, type Clock, errorText, isCancelled } from '../../async/index.js';
-import { goQuote, type Pod } from '../../kube/index.js';
+import { goQuote } from '../../kube/index.js';
 import type { ServiceAccountTokenRequest, ServiceAccountTokens } from '../contracts.js';
 import { type IssuedToken, isExpired, largestJitterMs, needsRefresh } from './token-refresh.js';
 
@@ -8,6 +8,8 @@ import { type IssuedToken, isExpired, largestJitterMs, needsRefresh } from './to
 export interface PodTokenRequest {
   readonly namespace: string;
   readonly serviceAccountName: string;
+  /** Undefined: whatever account has the name. */
+  readonly serviceAccountUid?: string | undefined;
   /** Empty for the API server's own audience. */
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
@@ -57,7 +59,7 @@ export class CachedServiceAccountTokens implements ServiceAccountTokens {
 
   async issued(wanted: ServiceAccountTokenRequest): Promise<IssuedToken> {
     const { clock, requestToken, onRefreshFailed } = this.#options;
-    const request = tokenRequest(wanted.pod, wanted.audience, wanted.expirationSeconds);
+    const request = tokenRequest(wanted);
     const key = cacheKey(request);
     const known = this.#entries.get(key)?.issued;
     this.#purge();
@@ -94,11 +96,13 @@ export class CachedServiceAccountTokens implements ServiceAccountTokens {
   }
 }
 
-function tokenRequest(pod: Pod, audience: string | undefined, expirationSeconds: number): PodTokenRequest {
+function tokenRequest(wanted: ServiceAccountTokenRequest): PodTokenRequest {
+  const { pod, audience, expirationSeconds, serviceAccountUid } = wanted;
   const { metadata, spec } = pod;
   return {
     namespace: metadata.namespace,
     serviceAccountName: spec.serviceAccountName || 'default',
+    serviceAccountUid,
     audiences: audience === undefined ? [] : [audience],
     expirationSeconds,
     boundPod: { name: metadata.name, uid: metadata.uid },
@@ -109,6 +113,7 @@ function tokenRequest(pod: Pod, audience: string | undefined, expirationSeconds:
 function cacheKey({
   namespace,
   serviceAccountName,
+  serviceAccountUid = '',
   audiences,
   expirationSeconds,
   boundPod,
@@ -116,5 +121,5 @@ function cacheKey({
   const quoted = audiences.map(goQuote).join(', ');
   const list = audiences.length === 0 ? '[]string(nil)' : `[]string{${quoted}}`;
   const bound = `v1.BoundObjectReference{Kind:"Pod", APIVersion:"v1", Name:${goQuote(boundPod.name)}, UID:${goQuote(boundPod.uid)}}`;
-  return `${goQuote(serviceAccountName)}/${goQuote(namespace)}/${list}/${expirationSeconds}/${bound}/""`;
+  return `${goQuote(serviceAccountName)}/${goQuote(namespace)}/${list}/${expirationSeconds}/${bound}/${goQuote(serviceAccountUid)}`;
 }

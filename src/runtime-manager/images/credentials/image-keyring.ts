@@ -1,6 +1,6 @@
 /** Finds the credentials to pull an image with: the pod's, then the machine's, then those of plugins. */
 import type { Pod } from '../../../kube/index.js';
-import type { Keyring, PullCredentials, PullSecretSource } from '../../contracts.js';
+import type { Keyring, PullCredentials, PullSecretSource, ServiceAccountSource } from '../../contracts.js';
 import { normalRepository } from '../reference.js';
 import type { RegistryAuth } from './docker-config.js';
 import type { NodeCredentials } from './node-credentials.js';
@@ -23,11 +23,11 @@ export class ImageKeyring implements Keyring {
 
   async lookup(pod: Pod, image: string, signal?: AbortSignal): Promise<readonly PullCredentials[]> {
     const repository = normalRepository(image);
-    const { node, plugins = () => [] } = this.#options;
+    const { node } = this.#options;
     const ofPod = await this.#ofSecrets(pod, repository);
     const ofNode = lookUp(byKey((await node?.read()) ?? new Map()), repository).map(bare);
-    const ofPlugins = await Promise.all(plugins().map((plugin) => plugin.lookup(repository, signal)));
-    return [...ofPod, ...ofNode, ...ofPlugins.flat().map(bare)];
+    const ofPlugins = await this.#ofPlugins(pod, repository, signal);
+    return [...ofPod, ...ofNode, ...ofPlugins];
   }
 
   /** The sources of the pod's own credentials that match the image. */
@@ -36,9 +36,33 @@ export class ImageKeyring implements Keyring {
     return found.flatMap(({ source }) => (source === undefined ? [] : [source]));
   }
 
+  /** The pod's service account, if a plugin gives credentials for the image to it. */
+  async podServiceAccount(
+    pod: Pod,
+    image: string,
+    signal?: AbortSignal,
+  ): Promise<ServiceAccountSource | undefined> {
+    const found = await this.#ofPlugins(pod, normalRepository(image), signal);
+    return found.find(({ serviceAccount }) => serviceAccount !== undefined)?.serviceAccount;
+  }
+
   async unreadSecrets(pod: Pod): Promise<readonly string[]> {
     if ((pod.spec.imagePullSecrets ?? []).length === 0) return [];
     return (await readPullSecrets(this.#options, pod)).unread;
+  }
+
+  async #ofPlugins(
+    pod: Pod,
+    repository: string,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly PullCredentials[]> {
+    const { plugins = () => [] } = this.#options;
+    const found = await Promise.all(plugins().map((plugin) => plugin.lookup(pod, repository, signal)));
+    return found
+      .flat()
+      .map(({ serviceAccount, ...auth }) =>
+        serviceAccount === undefined ? bare(auth) : { ...bare(auth), serviceAccount },
+      );
   }
 
   async #ofSecrets(pod: Pod, repository: string): Promise<readonly PullCredentials[]> {

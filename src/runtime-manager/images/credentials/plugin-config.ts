@@ -1,5 +1,7 @@
 /** Parses the configuration of credential provider plugins and reports what is wrong with it. */
 import { type Mapping, parseDuration, parseSource } from '../../../kube/index.js';
+import { ConfigFields } from './config-fields.js';
+import { readTokenAttributes, type TokenAttributes } from './token-attributes.js';
 
 export const pluginApiVersions = [
   'credentialprovider.kubelet.k8s.io/v1',
@@ -8,8 +10,10 @@ export const pluginApiVersions = [
 ] as const;
 export type PluginApiVersion = (typeof pluginApiVersions)[number];
 
+/** The one version whose files may mention tokens. */
+const configWithTokens = 'kubelet.config.k8s.io/v1';
 const configApiVersions: readonly string[] = [
-  'kubelet.config.k8s.io/v1',
+  configWithTokens,
   'kubelet.config.k8s.io/v1beta1',
   'kubelet.config.k8s.io/v1alpha1',
 ];
@@ -24,6 +28,8 @@ export interface CredentialProvider {
   readonly defaultCacheDurationMs: number;
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
+  /** Set for a plugin that is asked with a token of the pod's service account. */
+  readonly tokenAttributes?: TokenAttributes | undefined;
 }
 
 export interface ConfigFile {
@@ -31,14 +37,23 @@ export interface ConfigFile {
   readonly text: string;
 }
 
+export interface ReadProvidersOptions {
+  /** The gate KubeletServiceAccountTokenForCredentialProviders. */
+  readonly tokensEnabled: boolean;
+}
+
 /** Merges the files of a directory. Fails with all problems in one message. */
-export function readProviders(files: readonly ConfigFile[]): readonly CredentialProvider[] {
+export function readProviders(
+  files: readonly ConfigFile[],
+  options: ReadProvidersOptions,
+): readonly CredentialProvider[] {
   const problems: string[] = [];
   const providers: CredentialProvider[] = [];
   for (const file of files) {
     const before = providers.length;
     for (const { value } of parseSource(file.text, file.path)) {
-      new ProviderReader((message) => problems.push(`${file.path}: ${message}`)).readConfig(value, providers);
+      const fields = new ConfigFields((message) => problems.push(`${file.path}: ${message}`));
+      new ProviderReader(fields, options).readConfig(value, providers);
     }
     if (providers.length === before && problems.length === 0) {
       problems.push(`${file.path}: providers: Required value: at least 1 item in plugins is required`);
@@ -53,49 +68,47 @@ export function readProviders(files: readonly ConfigFile[]): readonly Credential
   return providers;
 }
 
+const providerFields = ['name', 'apiVersion', 'matchImages', 'defaultCacheDuration', 'args', 'env'];
+
 class ProviderReader {
-  constructor(readonly problem: (message: string) => void) {}
+  readonly #fields: ConfigFields;
+  readonly #options: ReadProvidersOptions;
+
+  constructor(fields: ConfigFields, options: ReadProvidersOptions) {
+    this.#fields = fields;
+    this.#options = options;
+  }
 
   readConfig(value: unknown, into: CredentialProvider[]): void {
-    const config = this.#object(value, 'the file', ['apiVersion', 'kind', 'providers']);
+    const config = this.#fields.object(value, 'the file', ['apiVersion', 'kind', 'providers']);
     if (config === undefined) return;
     if (config.kind !== 'CredentialProviderConfig') {
-      this.problem(
+      this.#fields.problem(
         `kind: Invalid value: ${JSON.stringify(config.kind ?? '')}: write CredentialProviderConfig`,
       );
     }
     if (!configApiVersions.includes(String(config.apiVersion))) {
-      this.problem(
+      this.#fields.problem(
         `apiVersion: Unsupported value: ${JSON.stringify(config.apiVersion ?? '')}: supported values: ${configApiVersions.join(', ')}`,
       );
     }
     const { providers = [] } = config;
     if (!Array.isArray(providers)) {
-      this.problem('providers: Invalid value: not a list');
+      this.#fields.problem('providers: Invalid value: not a list');
       return;
     }
-    for (const [index, entry] of providers.entries()) this.#provider(entry, `providers[${index}]`, into);
+    const known =
+      config.apiVersion === configWithTokens ? [...providerFields, 'tokenAttributes'] : providerFields;
+    for (const [index, entry] of providers.entries()) {
+      this.#provider(this.#fields.object(entry, `providers[${index}]`, known), `providers[${index}]`, into);
+    }
   }
 
-  #provider(value: unknown, at: string, into: CredentialProvider[]): void {
-    const fields = this.#object(value, at, [
-      'name',
-      'apiVersion',
-      'matchImages',
-      'defaultCacheDuration',
-      'args',
-      'env',
-      'tokenAttributes',
-    ]);
+  #provider(fields: Mapping | undefined, at: string, into: CredentialProvider[]): void {
     if (fields === undefined) return;
-    if (fields.tokenAttributes !== undefined) {
-      this.problem(
-        `${at}.tokenAttributes: Forbidden: this build has no service account tokens to hand to plugins; leave the field out`,
-      );
-    }
     const apiVersion = pluginApiVersions.find((known) => known === fields.apiVersion);
     if (apiVersion === undefined) {
-      this.problem(
+      this.#fields.problem(
         fields.apiVersion === undefined || fields.apiVersion === ''
           ? `${at}.apiVersion: Required value`
           : `${at}.apiVersion: Unsupported value: ${JSON.stringify(fields.apiVersion)}: supported values: ${pluginApiVersions.join(', ')}`,
@@ -106,31 +119,38 @@ class ProviderReader {
       apiVersion: apiVersion ?? pluginApiVersions[0],
       matchImages: this.#images(fields.matchImages, `${at}.matchImages`),
       defaultCacheDurationMs: this.#duration(fields.defaultCacheDuration, `${at}.defaultCacheDuration`),
-      args: this.#texts(fields.args, `${at}.args`),
+      args: this.#fields.texts(fields.args, `${at}.args`),
       env: this.#env(fields.env, `${at}.env`),
+      tokenAttributes: readTokenAttributes(this.#fields, fields.tokenAttributes, {
+        at: `${at}.tokenAttributes`,
+        apiVersion: fields.apiVersion,
+        isEnabled: this.#options.tokensEnabled,
+      }),
     });
   }
 
   #name(value: unknown, at: string): string {
     const name = typeof value === 'string' ? value : '';
-    if (name === '') this.problem(`${at}: Required value: name is required`);
+    if (name === '') this.#fields.problem(`${at}: Required value: name is required`);
     else if (name.includes(' '))
-      this.problem(`${at}: Invalid value: ${JSON.stringify(name)}: name cannot contain spaces`);
-    else if (name === '.') this.problem(`${at}: Invalid value: ".": name cannot be '.'`);
-    else if (name === '..') this.problem(`${at}: Invalid value: "..": name cannot be '..'`);
+      this.#fields.problem(`${at}: Invalid value: ${JSON.stringify(name)}: name cannot contain spaces`);
+    else if (name === '.') this.#fields.problem(`${at}: Invalid value: ".": name cannot be '.'`);
+    else if (name === '..') this.#fields.problem(`${at}: Invalid value: "..": name cannot be '..'`);
     else if (/[/\\]/.test(name)) {
-      this.problem(`${at}: Invalid value: ${JSON.stringify(name)}: name cannot contain path separator`);
+      this.#fields.problem(
+        `${at}: Invalid value: ${JSON.stringify(name)}: name cannot contain path separator`,
+      );
     }
     return name;
   }
 
   #images(value: unknown, at: string): readonly string[] {
-    const images = this.#texts(value, at);
+    const images = this.#fields.texts(value, at);
     if (images.length === 0)
-      this.problem(`${at}: Required value: at least 1 item in matchImages is required`);
+      this.#fields.problem(`${at}: Required value: at least 1 item in matchImages is required`);
     for (const [index, image] of images.entries()) {
       if (/^\w+:\/\//.test(image) || image === '' || /\s/.test(image)) {
-        this.problem(
+        this.#fields.problem(
           `${at}[${index}]: Invalid value: ${JSON.stringify(image)}: match image is invalid: write host[:port][/path] without a scheme`,
         );
       }
@@ -140,17 +160,19 @@ class ProviderReader {
 
   #duration(value: unknown, at: string): number {
     if (value === undefined || value === null) {
-      this.problem(`${at}: Required value: defaultCacheDuration is required`);
+      this.#fields.problem(`${at}: Required value: defaultCacheDuration is required`);
       return 0;
     }
     try {
       const durationMs = parseDuration(String(value));
       if (durationMs >= 0) return durationMs;
-      this.problem(
+      this.#fields.problem(
         `${at}: Invalid value: ${JSON.stringify(value)}: defaultCacheDuration must be greater than or equal to 0`,
       );
     } catch {
-      this.problem(`${at}: Invalid value: ${JSON.stringify(value)}: not a duration; write for example 10m`);
+      this.#fields.problem(
+        `${at}: Invalid value: ${JSON.stringify(value)}: not a duration; write for example 10m`,
+      );
     }
     return 0;
   }
@@ -158,36 +180,17 @@ class ProviderReader {
   #env(value: unknown, at: string): CredentialProvider['env'] {
     if (value === undefined || value === null) return [];
     if (!Array.isArray(value)) {
-      this.problem(`${at}: Invalid value: not a list`);
+      this.#fields.problem(`${at}: Invalid value: not a list`);
       return [];
     }
     return value.flatMap((entry: unknown, index) => {
-      const fields = this.#object(entry, `${at}[${index}]`, ['name', 'value']);
+      const fields = this.#fields.object(entry, `${at}[${index}]`, ['name', 'value']);
       if (fields === undefined) return [];
       if (typeof fields.name !== 'string' || fields.name === '') {
-        this.problem(`${at}[${index}].name: Required value`);
+        this.#fields.problem(`${at}[${index}].name: Required value`);
         return [];
       }
       return [{ name: fields.name, value: String(fields.value ?? '') }];
     });
-  }
-
-  #texts(value: unknown, at: string): readonly string[] {
-    if (value === undefined || value === null) return [];
-    if (Array.isArray(value) && value.every((one): one is string => typeof one === 'string')) return value;
-    this.problem(`${at}: Invalid value: not a list of texts`);
-    return [];
-  }
-
-  #object(value: unknown, at: string, known: readonly string[]): Mapping | undefined {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      this.problem(`${at}: Invalid value: not an object`);
-      return undefined;
-    }
-    for (const name of Object.keys(value)) {
-      if (!known.includes(name)) this.problem(`${at}: unknown field ${JSON.stringify(name)}`);
-    }
-    // A non-array object can be read by field name.
-    return value as Mapping;
   }
 }

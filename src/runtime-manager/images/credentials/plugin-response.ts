@@ -42,8 +42,16 @@ export function parsePluginAnswer(text: string, apiVersion: string): CredentialP
   return { cacheKeyType, cacheDurationMs: durationOf(answer.cacheDuration), auth };
 }
 
-/** The cache key of a response for an image: `image` is a repository with its host. */
-export function cacheKey(type: CacheKeyType, image: string): string {
+/**
+ * The cache key of a response for an image: `image` is a repository with its host, `identity` tells apart those that
+ * the plugin was asked for.
+ */
+export function cacheKey(type: CacheKeyType, image: string, identity = ''): string {
+  const key = imageKey(type, image);
+  return identity === '' ? key : JSON.stringify([key, identity]);
+}
+
+function imageKey(type: CacheKeyType, image: string): string {
   switch (type) {
     case 'Image':
       return `image ${image}`;
@@ -55,8 +63,8 @@ export function cacheKey(type: CacheKeyType, image: string): string {
 }
 
 /** All cache keys under which a response for the image may be found. */
-export function cacheKeysOf(image: string): readonly string[] {
-  return [cacheKey('Image', image), cacheKey('Registry', image), cacheKey('Global', image)];
+export function cacheKeysOf(image: string, identity = ''): readonly string[] {
+  return (['Image', 'Registry', 'Global'] as const).map((type) => cacheKey(type, image, identity));
 }
 
 function durationOf(value: unknown): number | undefined {

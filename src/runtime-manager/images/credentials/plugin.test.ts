@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock, VirtualClock } from '../../../async/index.js';
+import type { Pod } from '../../../kube/index.js';
 import { Registry } from '../../../metrics/index.js';
 import { Timeline } from '../../../timeline/index.js';
 import { createPluginMetrics } from '../../metrics.js';
@@ -20,6 +21,8 @@ const provider: CredentialProvider = {
   args: ['get'],
   env: [{ name: 'REGION', value: 'x' }],
 };
+
+const pod: Pod = { metadata: { name: 'web', namespace: 'shop', uid: 'u1' }, spec: { containers: [] } };
 
 const answer = (more: object = {}): string =>
   JSON.stringify({
@@ -50,7 +53,7 @@ describe('running a plugin', () => {
       asked.push([file, args, env.REGION, env.PATH === process.env.PATH, JSON.parse(input)]);
       return answer();
     });
-    expect(await plugin.lookup('x.a.io/app')).toEqual([{ username: 'u', password: 'p' }]);
+    expect(await plugin.lookup(pod, 'x.a.io/app')).toEqual([{ username: 'u', password: 'p' }]);
     expect(asked).toEqual([
       [
         '/bin/plugins/ecr',
@@ -64,7 +67,7 @@ describe('running a plugin', () => {
 
   it('is skipped for images that do not match', async () => {
     const { plugin } = pluginOf(() => Promise.reject(new Error('asked')));
-    expect(await plugin.lookup('c.io/app')).toEqual([]);
+    expect(await plugin.lookup(pod, 'c.io/app')).toEqual([]);
   });
 
   it('happens once for concurrent callers', async () => {
@@ -73,9 +76,9 @@ describe('running a plugin', () => {
       runs++;
       return answer({ cacheDuration: '0s' });
     });
-    await Promise.all([plugin.lookup('x.a.io/app'), plugin.lookup('x.a.io/app')]);
+    await Promise.all([plugin.lookup(pod, 'x.a.io/app'), plugin.lookup(pod, 'x.a.io/app')]);
     expect(runs).toBe(1);
-    await plugin.lookup('x.a.io/app');
+    await plugin.lookup(pod, 'x.a.io/app');
     expect(runs).toBe(2);
   });
 
@@ -99,7 +102,7 @@ describe('running a plugin', () => {
       runs++;
       return answer(more);
     });
-    for (const image of images) await plugin.lookup(image);
+    for (const image of images) await plugin.lookup(pod, image);
     expect(runs).toBe(expected);
   });
 
@@ -114,9 +117,9 @@ describe('running a plugin', () => {
       runs++;
       return answer(more);
     });
-    await plugin.lookup('x.a.io/app');
+    await plugin.lookup(pod, 'x.a.io/app');
     await clock.advance(afterMs);
-    await plugin.lookup('x.a.io/app');
+    await plugin.lookup(pod, 'x.a.io/app');
     expect(runs).toBe(expected);
   });
 
@@ -125,7 +128,7 @@ describe('running a plugin', () => {
       (_, { signal }) =>
         new Promise((__, reject) => signal.addEventListener('abort', () => reject(new Error('killed')))),
     );
-    const looking = plugin.lookup('x.a.io/app');
+    const looking = plugin.lookup(pod, 'x.a.io/app');
     await clock.advance(60_000);
     expect(await looking).toEqual([]);
     expect(registry.text()).toContain('kubelet_credential_provider_plugin_errors_total{plugin_name="ecr"} 1');
@@ -138,7 +141,7 @@ describe('running a plugin', () => {
     ['no cache key', answer({ cacheKeyType: 'Pod' }), 'did not return a valid cacheKeyType'],
   ])('that responds with %s gives nothing, and nothing of it is revealed', async (_, text, message) => {
     const { plugin, timeline } = pluginOf(async () => text);
-    expect(await plugin.lookup('x.a.io/app')).toEqual([]);
+    expect(await plugin.lookup(pod, 'x.a.io/app')).toEqual([]);
     expect(timeline.ofNode()[0]?.error).toContain(message);
     expect(JSON.stringify(timeline.ofNode())).not.toContain('p4ssword');
     expect(() => parsePluginAnswer(text, apiVersion)).toThrow(message);
@@ -167,7 +170,7 @@ const entry = (more: object = {}): object => ({
 describe('the configuration', () => {
   it('is parsed', () => {
     const text = config([entry({ args: ['get'], env: [{ name: 'A', value: 'b' }] })]);
-    expect(readProviders([{ path: 'f', text }])).toEqual([
+    expect(readProviders([{ path: 'f', text }], { tokensEnabled: true })).toEqual([
       {
         name: 'ecr',
         apiVersion,
@@ -210,13 +213,8 @@ describe('the configuration', () => {
       'must be greater than or equal to 0',
     ],
     ['an unknown field', config([entry({ matchImage: [] })]), 'providers[0]: unknown field "matchImage"'],
-    [
-      'tokens',
-      config([entry({ tokenAttributes: {} })]),
-      'providers[0].tokenAttributes: Forbidden: this build has no service account tokens',
-    ],
   ])('%s is rejected', (_, text, message) => {
-    expect(() => readProviders([{ path: 'f', text }])).toThrow(message);
+    expect(() => readProviders([{ path: 'f', text }], { tokensEnabled: true })).toThrow(message);
   });
 });
 
@@ -240,13 +238,14 @@ describe('plugins as programs', () => {
       clock: systemClock,
       timeline,
       metrics: createPluginMetrics(registry),
+      tokensEnabled: true,
     });
     return { plugin: plugins[0]!, timeline, registry };
   }
 
   it('are run', async () => {
     const { plugin, registry } = await load(`grep -q '"image":"x.a.io/app"' || exit 3\necho '${answer()}'\n`);
-    expect(await plugin.lookup('x.a.io/app')).toEqual([{ username: 'u', password: 'p' }]);
+    expect(await plugin.lookup(pod, 'x.a.io/app')).toEqual([{ username: 'u', password: 'p' }]);
     expect(registry.text()).toMatch(
       /kubelet_credential_provider_config_info\{hash="sha256:[0-9a-f]{64}"\} 1/,
     );
@@ -272,7 +271,7 @@ describe('plugins as programs', () => {
       'dir=$(dirname "$0")\nprintf "%s\\n" "$#" "$@" > "$dir/words"\nenv > "$dir/env"\ncat > "$dir/input"\nexit 1\n',
       [entry({ args: ['get'] })],
     );
-    await plugin.lookup(image);
+    await plugin.lookup(pod, image);
     const written = (file: string): Promise<string> => readFile(join(dirs[0] ?? '', file), 'utf8');
     expect(await written('words')).toBe('1\nget\n');
     expect(await written('env')).not.toContain('x.a.io');
@@ -281,7 +280,7 @@ describe('plugins as programs', () => {
 
   it('that fail are reported with their exit code alone', async () => {
     const { plugin, timeline } = await load('echo secret; echo secret >&2; exit 7\n');
-    expect(await plugin.lookup('x.a.io/app')).toEqual([]);
+    expect(await plugin.lookup(pod, 'x.a.io/app')).toEqual([]);
     expect(timeline.ofNode()[0]?.error).toMatch(/exit status 7$/);
     expect(JSON.stringify(timeline.ofNode())).not.toContain('secret');
   });
@@ -289,7 +288,7 @@ describe('plugins as programs', () => {
   it('that nobody waits for are killed', async () => {
     const { plugin } = await load('exec sleep 60\n');
     const stop = new AbortController();
-    const looking = plugin.lookup('x.a.io/app', stop.signal);
+    const looking = plugin.lookup(pod, 'x.a.io/app', stop.signal);
     setTimeout(() => stop.abort(), 100);
     await expect(looking).rejects.toThrow('context canceled');
   });

@@ -36,6 +36,8 @@ interface Given {
   readonly node?: string;
   /** The plugin, a shell script. */
   readonly plugin?: string;
+  /** Gives the plugin a token with the hidden text. */
+  readonly token?: { readonly cacheType: 'ServiceAccount' | 'Token' };
   /** The plugin's arguments and variables. */
   readonly args?: readonly string[];
   /** The registry's response. */
@@ -61,6 +63,15 @@ async function told(given: Given): Promise<string> {
         defaultCacheDuration: '1m',
         args: given.args ?? [],
         env: [{ name: 'TOKEN', value: hidden }],
+        ...(given.token === undefined
+          ? {}
+          : {
+              tokenAttributes: {
+                serviceAccountTokenAudience: 'a.io',
+                requireServiceAccount: true,
+                ...given.token,
+              },
+            }),
       },
     ],
   };
@@ -74,6 +85,11 @@ async function told(given: Given): Promise<string> {
     clock: systemClock,
     timeline,
     metrics: createPluginMetrics(registry),
+    tokensEnabled: true,
+    serviceAccounts: {
+      serviceAccount: async () => ({ uid: 'uid-a', annotations: {} }),
+      token: async () => hidden,
+    },
   });
   const keyring = new ImageKeyring({
     timeline,
@@ -108,6 +124,7 @@ async function told(given: Given): Promise<string> {
     policy: 'AlwaysVerify',
     allowlist: [],
     podSecrets: (pod, image) => keyring.podSecrets(pod, image),
+    podServiceAccount: (pod, image) => keyring.podServiceAccount(pod, image),
   });
   await records.start({ listImages: async () => ListImagesResponse.create({}) });
   await given.prepare?.();
@@ -129,7 +146,7 @@ async function told(given: Given): Promise<string> {
   });
   const pod: Pod = {
     metadata: { name: 'web', namespace: 'shop', uid: 'u1' },
-    spec: { containers: [], imagePullSecrets: [{ name: 'mine' }] },
+    spec: { containers: [], imagePullSecrets: [{ name: 'mine' }], serviceAccountName: 'robot' },
   };
   const container = { name: 'app', image: 'a.io/app:1', imagePullPolicy: given.policy ?? 'IfNotPresent' };
   const ensured = await manager
@@ -217,6 +234,31 @@ describe('credentials are never revealed', () => {
       /error decoding credential/,
     ],
     ['of a valid response that a registry rejects', { plugin: says(answer({})) }, /401 Unauthorized/],
+    [
+      'of an account, by a plugin that gives its token back',
+      { plugin: says(answer({})), token: { cacheType: 'ServiceAccount' } },
+      /returned the service account token as the password/,
+    ],
+    [
+      'of an account, by a plugin that complains with its token',
+      { plugin: '#!/bin/sh\ncat; cat >&2; exit 3\n', token: { cacheType: 'Token' } },
+      /exit status 3/,
+    ],
+    [
+      'of an account whose token a registry rejects',
+      { plugin: says(answer({})), token: { cacheType: 'Token' } },
+      /401 Unauthorized/,
+    ],
+    [
+      'of an account whose token a registry accepts',
+      {
+        plugin: says(answer({})),
+        token: { cacheType: 'Token' },
+        policy: 'Always',
+        pull: async () => ({ imageRef: 'sha256:1' }),
+      },
+      /kubernetesServiceAccounts.*robot/,
+    ],
     [
       'of a pull that works',
       { secret: good, policy: 'Always', pull: async () => ({ imageRef: 'sha256:1' }) },

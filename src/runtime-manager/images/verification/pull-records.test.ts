@@ -182,4 +182,25 @@ describe('who may use an image', () => {
     const { records: again } = await open();
     expect(await again.mayUse(pod, image, 'sha256:other')).toBe(false);
   });
+
+  it('an account that pulled an image may use it again, and the same plugins are asked about no other image', async () => {
+    const account = { uid: 'sa', namespace: 'shop', name: 'robot' };
+    const asked: string[] = [];
+    let given: typeof account | undefined = account;
+    const podServiceAccount: PullRecordsOptions['podServiceAccount'] = async (_, name) => {
+      asked.push(name);
+      return given;
+    };
+    const { records } = await open({ podServiceAccount });
+    await records.pulled(image, ref, { username: 'u', password: 'p', serviceAccount: account });
+    await records.pulled('b.io/app:1', 'sha256:2', { username: 'u', password: 'p', source: secret });
+    expect(await records.mayUse(pod, image, ref)).toBe(true);
+    expect(await records.mayUse(pod, 'b.io/app:1', 'sha256:2')).toBe(false);
+    expect(asked).toEqual([image]);
+    given = { ...account, uid: 'made-anew' };
+    const { records: again } = await open({ podServiceAccount });
+    expect(await again.mayUse(pod, image, ref)).toBe(false);
+    given = undefined;
+    expect(await again.mayUse(pod, image, ref)).toBe(false);
+  });
 });

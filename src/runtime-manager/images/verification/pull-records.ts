@@ -5,14 +5,17 @@ import type { CriRuntime } from '../../../cri/index.js';
 import type { DurableFiles } from '../../../host/index.js';
 import { formatTimestamp, type Pod, parseTimestamp } from '../../../kube/index.js';
 import type { Timeline } from '../../../timeline/index.js';
-import type { PullCredentials, PullSecretSource } from '../../contracts.js';
+import type { PullCredentials, PullSecretSource, ServiceAccountSource } from '../../contracts.js';
 import { createPullRecordMetrics, type PullRecordMetrics } from '../../metrics.js';
 import type { ImageAccess, PullRecorder } from '../image-manager.js';
 import {
+  type AccessVerdict,
   judgeAccess,
+  judgeServiceAccount,
   needsVerification,
   type PullAccess,
   type PulledRecord,
+  recordsServiceAccounts,
   type VerificationPolicy,
   withAccess,
 } from './pulled-record.js';
@@ -36,6 +39,12 @@ export interface PullRecordsOptions {
   readonly allowlist: readonly string[];
   /** The pod's own credentials that match the image. */
   readonly podSecrets: (pod: Pod, image: string) => Promise<readonly PullSecretSource[]>;
+  /** The pod's service account, if plugins give it credentials for the image. Absent: never. */
+  readonly podServiceAccount?: (
+    pod: Pod,
+    image: string,
+    signal: AbortSignal | undefined,
+  ) => Promise<ServiceAccountSource | undefined>;
   /** Absent: metrics that nobody reads. */
   readonly metrics?: PullRecordMetrics;
 }
@@ -101,8 +110,7 @@ export class PullRecords implements ImageAccess, PullRecorder {
   }
 
   async pulled(image: string, imageRef: string, credentials: PullCredentials | undefined): Promise<void> {
-    const access: PullAccess =
-      credentials?.source === undefined ? { kind: 'node' } : { kind: 'secret', secret: credentials.source };
+    const access = accessOf(credentials);
     try {
       await this.#inTurn(() => this.#record(image, imageRef, access));
     } catch (error) {
@@ -117,8 +125,8 @@ export class PullRecords implements ImageAccess, PullRecorder {
     await this.#end(image);
   }
 
-  async mayUse(pod: Pod, image: string, localId: string): Promise<boolean> {
-    const { policy, allowlist, podSecrets } = this.#options;
+  async mayUse(pod: Pod, image: string, localId: string, signal?: AbortSignal): Promise<boolean> {
+    const { policy, allowlist } = this.#options;
     if (policy === 'NeverVerify') {
       this.#checked('credentialPolicyAllowed');
       return true;
@@ -130,7 +138,7 @@ export class PullRecords implements ImageAccess, PullRecorder {
         this.#checked('credentialPolicyAllowed');
         return true;
       }
-      const verdict = judgeAccess(record, image, await podSecrets(pod, image));
+      const verdict = await this.#judge(record, pod, image, signal);
       this.#checked(verdict.kind === 'use' ? 'credentialRecordFound' : 'mustAuthenticate');
       if (verdict.kind === 'pull') return false;
       const { learned } = verdict;
@@ -145,6 +153,18 @@ export class PullRecords implements ImageAccess, PullRecorder {
       this.#problem(`whether the pod may use ${image} is not known; it has to be pulled`, error);
       return false;
     }
+  }
+
+  async #judge(
+    record: PulledRecord | undefined,
+    pod: Pod,
+    image: string,
+    signal: AbortSignal | undefined,
+  ): Promise<AccessVerdict> {
+    const { podSecrets, podServiceAccount } = this.#options;
+    const verdict = judgeAccess(record, image, await podSecrets(pod, image));
+    if (verdict.kind === 'use' || !recordsServiceAccounts(record, image)) return verdict;
+    return judgeServiceAccount(record, image, await podServiceAccount?.(pod, image, signal));
   }
 
   /** Deletes records older than `beforeMs` whose images are not kept. */
@@ -239,4 +259,10 @@ export class PullRecords implements ImageAccess, PullRecorder {
   #problem(message: string, error: unknown): void {
     this.#options.timeline.record({ kind: 'problem', what: 'image.records', message, level: 'warn', error });
   }
+}
+
+function accessOf(credentials: PullCredentials | undefined): PullAccess {
+  if (credentials?.source !== undefined) return { kind: 'secret', secret: credentials.source };
+  const account = credentials?.serviceAccount;
+  return account === undefined ? { kind: 'node' } : { kind: 'serviceAccount', account };
 }

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { PullSecretSource } from '../../contracts.js';
+import type { PullSecretSource, ServiceAccountSource } from '../../contracts.js';
 import {
   judgeAccess,
+  judgeServiceAccount,
   needsVerification,
   type PulledRecord,
   type RecordedAccess,
+  recordsServiceAccounts,
   type VerificationPolicy,
   withAccess,
 } from './pulled-record.js';
@@ -84,6 +86,36 @@ describe('66: what a record lets a pod do', () => {
   });
 });
 
+const account = (name: string, uid = `uid-${name}`): ServiceAccountSource => ({
+  uid,
+  namespace: 'shop',
+  name,
+});
+
+describe('what a record lets a service account do', () => {
+  const known: RecordedAccess = { kubernetesServiceAccounts: [account('a'), account('b')] };
+  it.each<[string, RecordedAccess | undefined, ServiceAccountSource | undefined, 'use' | 'pull']>([
+    ['no entry', undefined, account('a'), 'pull'],
+    ['no accounts', { kubernetesSecrets: [secret('a')] }, account('a'), 'pull'],
+    ['no account', known, undefined, 'pull'],
+    ['one that is known', known, account('b'), 'use'],
+    ['one that is not', known, account('c'), 'pull'],
+    ['one of the same name that was made anew', known, account('a', 'uid-new'), 'pull'],
+    ['one of another namespace', known, { ...account('a'), namespace: 'else' }, 'pull'],
+  ])('%s', (_, access, asked, kind) => {
+    expect(judgeServiceAccount(record(access), 'a.io/app:2', asked)).toEqual({ kind });
+  });
+
+  it.each<[string, RecordedAccess | undefined, boolean]>([
+    ['no entry', undefined, false],
+    ['secrets alone', { kubernetesSecrets: [secret('a')] }, false],
+    ['accounts', known, true],
+    ['open to all', { nodePodsAccessible: true }, false],
+  ])('plugins are asked for an image with %s: %s', (_, access, expected) => {
+    expect(recordsServiceAccounts(record(access), 'a.io/app:2')).toBe(expected);
+  });
+});
+
 describe('what a pull adds to a record', () => {
   const add = (before: PulledRecord | undefined, access: Parameters<typeof withAccess>[1]['access']) =>
     withAccess(before, { image: 'a.io/app:1', imageRef: 'sha256:1', access, now: 'later' });
@@ -115,6 +147,36 @@ describe('what a pull adds to a record', () => {
       { nodePodsAccessible: true },
     ],
     ['a pull with unknown credentials', undefined, undefined, {}],
+    [
+      'an account',
+      undefined,
+      { kind: 'serviceAccount', account: account('a') },
+      { kubernetesServiceAccounts: [account('a')] },
+    ],
+    [
+      'accounts are sorted, and stand beside secrets',
+      { kubernetesSecrets: [secret('s')], kubernetesServiceAccounts: [account('b')] },
+      { kind: 'serviceAccount', account: account('a') },
+      { kubernetesSecrets: [secret('s')], kubernetesServiceAccounts: [account('a'), account('b')] },
+    ],
+    [
+      'an account that was made anew stands beside its old self',
+      { kubernetesServiceAccounts: [account('a', 'u1')] },
+      { kind: 'serviceAccount', account: account('a', 'u2') },
+      { kubernetesServiceAccounts: [account('a', 'u1'), account('a', 'u2')] },
+    ],
+    [
+      'the node clears accounts',
+      { kubernetesServiceAccounts: [account('a')] },
+      { kind: 'node' },
+      { nodePodsAccessible: true },
+    ],
+    [
+      'what is open stays open for accounts',
+      { nodePodsAccessible: true },
+      { kind: 'serviceAccount', account: account('a') },
+      { nodePodsAccessible: true },
+    ],
   ])('%s', (_, before, access, expected) => {
     expect(add(record(before), access).credentialMapping['a.io/app']).toEqual(expected);
   });
@@ -122,5 +184,14 @@ describe('what a pull adds to a record', () => {
   it('adding nothing new returns the same record', () => {
     const before = record({ kubernetesSecrets: [secret('a')] });
     expect(add(before, { kind: 'secret', secret: secret('a') })).toBe(before);
+    const known = record({ kubernetesServiceAccounts: [account('a')] });
+    expect(add(known, { kind: 'serviceAccount', account: account('a') })).toBe(known);
+  });
+
+  it('a thousand accounts are all that one image has', () => {
+    const full = record({
+      kubernetesServiceAccounts: Array.from({ length: 1000 }, (_, index) => account(`a${index}`)),
+    });
+    expect(add(full, { kind: 'serviceAccount', account: account('more') })).toBe(full);
   });
 });

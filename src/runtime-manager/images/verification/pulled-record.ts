@@ -1,14 +1,9 @@
 /**
  * What is recorded of an image's pull, and whether it lets a pod use the image without asking the registry.
  */
-import type { PullSecretSource } from '../../contracts.js';
+import type { PullSecretSource, ServiceAccountSource } from '../../contracts.js';
+import { imageCredentialLimits } from '../limits.js';
 import { normalRepository } from '../reference.js';
-
-export interface ServiceAccountSource {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** Who may use an image of one name: every pod of the node, or those with one of the credentials. */
 export interface RecordedAccess {
@@ -25,13 +20,16 @@ export interface PulledRecord {
   readonly credentialMapping: Readonly<Record<string, RecordedAccess>>;
 }
 
-/** What a pull was authorized with: a pod's secret, or the node's credentials, which may be none. */
+/** What a pull was authorized with: a pod's secret or account, or the node's credentials, which may be none. */
 export type PullAccess =
   | { readonly kind: 'node' }
+  | { readonly kind: 'serviceAccount'; readonly account: ServiceAccountSource }
   | { readonly kind: 'secret'; readonly secret: PullSecretSource };
 
 /** Secrets remembered per image name; further ones have to ask the registry each time. */
-const mostSecrets = 100;
+const mostSecrets = imageCredentialLimits.recordedSecrets;
+/** The same for service accounts. */
+const mostServiceAccounts = imageCredentialLimits.recordedServiceAccounts;
 
 export type VerificationPolicy =
   | 'NeverVerify'
@@ -68,6 +66,23 @@ export type AccessVerdict =
   | { readonly kind: 'pull' }
   /** `learned` is the secret to add to the record, which lacks this version of it. */
   | { readonly kind: 'use'; readonly learned?: PullSecretSource };
+
+/** Whether a pod's account could make a difference, so that it is worth the while to ask plugins about it. */
+export function recordsServiceAccounts(record: PulledRecord | undefined, image: string): boolean {
+  const access = record?.credentialMapping[normalRepository(image)];
+  return access?.nodePodsAccessible !== true && (access?.kubernetesServiceAccounts ?? []).length > 0;
+}
+
+/** Whether plugins are known to give access to the image to the account. */
+export function judgeServiceAccount(
+  record: PulledRecord | undefined,
+  image: string,
+  account: ServiceAccountSource | undefined,
+): AccessVerdict {
+  const { kubernetesServiceAccounts: known = [] } = record?.credentialMapping[normalRepository(image)] ?? {};
+  const isKnown = account !== undefined && known.some((one) => isSamePlace(one, account));
+  return isKnown ? { kind: 'use' } : { kind: 'pull' };
+}
 
 /** Whether one of a pod's secrets is known to give access to the image. */
 export function judgeAccess(
@@ -122,6 +137,12 @@ export function withAccess(
 function merged(before: RecordedAccess | undefined, access: PullAccess): RecordedAccess {
   if (before?.nodePodsAccessible === true) return before;
   if (access.kind === 'node') return { nodePodsAccessible: true };
+  if (access.kind === 'serviceAccount') {
+    const accounts = before?.kubernetesServiceAccounts ?? [];
+    const isKnown = accounts.some((one) => isSamePlace(one, access.account));
+    if (before !== undefined && (isKnown || accounts.length >= mostServiceAccounts)) return before;
+    return { ...before, kubernetesServiceAccounts: [...accounts, access.account].sort(byPlace) };
+  }
   const { secret } = access;
   const known = before?.kubernetesSecrets ?? [];
   if (known.some((one) => isSamePlace(one, secret) && one.credentialHash === secret.credentialHash)) {
@@ -131,11 +152,12 @@ function merged(before: RecordedAccess | undefined, access: PullAccess): Recorde
   return { ...before, kubernetesSecrets: [...others, secret].sort(byPlace) };
 }
 
-function isSamePlace(a: PullSecretSource, b: PullSecretSource): boolean {
+function isSamePlace(a: ServiceAccountSource, b: ServiceAccountSource): boolean {
   return a.uid === b.uid && a.namespace === b.namespace && a.name === b.name;
 }
 
-function byPlace(a: PullSecretSource, b: PullSecretSource): number {
-  const place = ({ namespace, name, uid }: PullSecretSource): string => [namespace, name, uid].join('\u0000');
+function byPlace(a: ServiceAccountSource, b: ServiceAccountSource): number {
+  const place = ({ namespace, name, uid }: ServiceAccountSource): string =>
+    [namespace, name, uid].join('\u0000');
   return place(a) < place(b) ? -1 : 1;
 }
