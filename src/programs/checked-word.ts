@@ -116,6 +116,14 @@ export const linkName = kind('network interface', (value) =>
     : 'must be the name of a network interface: at most 15 letters, digits, "_", "." and "-"',
 );
 
+/** A range of IPv4 addresses: `10.96.0.0/16`. */
+export const addressRange = kind('address range', (value) => {
+  const [, address = '', bits = ''] = /^([\d.]{7,15})\/(\d{1,2})$/.exec(value) ?? [];
+  return isIP(address) === 4 && Number(bits) <= 32
+    ? undefined
+    : 'must be a range of IPv4 addresses, for example 10.96.0.0/16';
+});
+
 /** A program to look up on the PATH. */
 export const programName = kind('program name', (value) =>
   /^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$/.test(value) ? undefined : 'must be the name of a program',

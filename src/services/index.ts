@@ -1,4 +1,5 @@
 /** Services inside one node: their addresses, the endpoints behind them, their names, and the proxy that balances. */
+export { type Ipv4Range, ipv4Number, ipv4Text, isInRange, parseIpv4Range } from './addresses/ipv4-range.js';
 export {
   type AddressAssignment,
   type AddressProblem,
@@ -11,4 +12,11 @@ export {
 } from './addresses/service-addresses.js';
 export { EndpointsController, type EndpointsControllerOptions } from './endpoints/endpoints-controller.js';
 export { managedByLabel, serviceNameLabel, slicesManager } from './endpoints/slice-plan.js';
+export {
+  LocalRoute,
+  type LocalRouteOptions,
+  type RunRouteCommand,
+  routeCommands,
+} from './proxy/local-route.js';
+export { ServiceProxy, type ServiceProxyOptions } from './proxy/proxy.js';
 export { WatchedObjects, type WatchedObjectsOptions } from './watched-objects.js';
