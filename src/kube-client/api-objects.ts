@@ -172,7 +172,15 @@ export interface VolumeAttachment extends KubeObject {
 
 export interface Namespace extends KubeObject {
   spec?: { finalizers?: string[] };
-  status?: { phase?: string };
+  status?: { phase?: string; conditions?: NamespaceCondition[] };
+}
+
+export interface NamespaceCondition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: Timestamp;
 }
 
 export interface ServiceAccount extends KubeObject {

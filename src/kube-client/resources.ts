@@ -66,7 +66,13 @@ export interface PostedSubresource<In, Out> {
 }
 
 /** Subresources at which the object itself is read and written. */
-export type ObjectSubresource = 'status' | 'approval' | 'ephemeralcontainers' | 'resize' | 'scale';
+export type ObjectSubresource =
+  | 'status'
+  | 'approval'
+  | 'ephemeralcontainers'
+  | 'resize'
+  | 'scale'
+  | 'finalize';
 
 function core<T extends KubeObject>(kind: string, plural: string, namespaced: boolean): Resource<T> {
   return { group: '', version: 'v1', kind, plural, namespaced };

@@ -37,6 +37,15 @@ export interface AgentEntries {
   /** The timeline cannot be kept on disk, or can be again: then with the entries that were lost. */
   'timeline.disk': { lostEntries: number } | NoData;
 
+  /** A controller could not bring an object to its wanted state, and tries again. */
+  'controller.sync': { controller: string; key: string; retryAfterMs: number };
+  /** The controllers cannot follow the objects of a kind. */
+  'controller.watch': { resource: string };
+  /** An event of a controller could not be written. */
+  'controller.event': NoData;
+  /** A defect in a controller. */
+  'controller.task': NoData;
+
   /** Whether pods are synced; while not, `because` says why. */
   'loop.gate': { open: boolean };
   /** A defect in the sync loop. */
