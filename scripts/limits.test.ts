@@ -1,6 +1,7 @@
 /** Holds `docs/limits.md` to the constants that it tells of: every number is that of the code, and none is missing. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { controllerLimits } from '../src/controllers/limits.js';
 import { dbusLimits } from '../src/dbus/limits.js';
 import { grpcClientLimits, grpcServerLimits } from '../src/grpc/limits.js';
 import { httpGetLimits } from '../src/http-get/limits.js';
@@ -51,6 +52,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/resources/stats/limits.ts statsLimits': { ...statsLimits },
   'src/tracing/limits.ts traceLimits': traceLimits,
   'src/services/limits.ts servicesLimits': servicesLimits,
+  'src/controllers/limits.ts controllerLimits': controllerLimits,
 };
 
 /** As people read it: the unit is at the end of the constant's name. */

@@ -10,7 +10,7 @@ export const namespaceKind = served({
   resource: resources.namespaces,
   singular: 'namespace',
   shortNames: ['ns'],
-  subresources: ['status'],
+  subresources: ['status', 'finalize'],
   admit: (namespace) => {
     namespace.spec = { finalizers: [contentFinalizer] };
     namespace.status = { phase: 'Active' };
