@@ -3,8 +3,8 @@ import { errorText } from '../../async/index.js';
 import { type Deployment, type ReplicaSet, semanticEqual } from '../../kube/index.js';
 import { isAlreadyExists, resources } from '../../kube-client/index.js';
 import { type Controller, type ControllerContext, queueOf } from '../driver/context.js';
-import type { SyncOutcome } from '../driver/key-queue.js';
-import { keyOf, keyOfObject, refOf, refOfKey } from '../driver/watched-objects.js';
+import type { KeyOutcome } from '../driver/key-queue.js';
+import { keyOf, keyOfObject, refOf, refOfKey } from '../driver/kind-cache.js';
 import { claimObjects } from '../ownership/claim-objects.js';
 import { controllerOf, isControlledBy, isEmptySelector, selects } from '../ownership/owner-references.js';
 import { isNamespaceTerminating } from '../pods/pod-control.js';
@@ -54,7 +54,7 @@ export function createDeploymentController(context: ControllerContext): Controll
       if (selects(deployment.spec.selector, set)) queue.add(keyOfObject(deployment));
   }
 
-  async function sync(key: string, signal: AbortSignal): Promise<SyncOutcome> {
+  async function sync(key: string, signal: AbortSignal): Promise<KeyOutcome> {
     const deployment = deployments.get(refOfKey(key));
     if (deployment === undefined) return {};
     if (isEmptySelector(deployment.spec.selector)) {
@@ -150,7 +150,7 @@ export function createDeploymentController(context: ControllerContext): Controll
     revisions: DeploymentRevisions,
     outcome: RolloutOutcome,
     signal: AbortSignal,
-  ): Promise<SyncOutcome> {
+  ): Promise<KeyOutcome> {
     const nowMs = clock.now();
     const { created, createError, collided } = outcome;
     const status = deploymentStatus({

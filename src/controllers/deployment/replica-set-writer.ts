@@ -2,7 +2,7 @@
 import { clone, type Deployment, type ReplicaSet, semanticEqual } from '../../kube/index.js';
 import { isNotFound, resources } from '../../kube-client/index.js';
 import type { ControllerContext } from '../driver/context.js';
-import { refOf } from '../driver/watched-objects.js';
+import { refOf } from '../driver/kind-cache.js';
 import { controllerReference } from '../ownership/owner-references.js';
 import { shortHash, templateWithout } from '../pods/pod-template.js';
 import { type DeploymentRevisions, hashLabel, newSetAnnotations, sizeAnnotations } from './revisions.js';

@@ -10,9 +10,9 @@ import {
 } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { ObjectEvents } from '../events/object-events.js';
-import { KeyQueue, type SyncOutcome } from './key-queue.js';
+import { type KeyOutcome, KeyQueue } from './key-queue.js';
+import { keyOfObject } from './kind-cache.js';
 import type { ObjectCaches } from './object-caches.js';
-import { keyOfObject } from './watched-objects.js';
 
 export interface ControllerContext {
   readonly api: KubeApi;
@@ -32,7 +32,7 @@ export interface Controller {
 
 export interface ControllerSetup {
   readonly name: string;
-  readonly sync: (key: string, signal: AbortSignal) => Promise<SyncOutcome>;
+  readonly sync: (key: string, signal: AbortSignal) => Promise<KeyOutcome>;
   /** The kind whose objects are the keys; each change of one is looked at. */
   readonly keys: Resource;
   readonly concurrentKeys?: number;

@@ -3,14 +3,14 @@ import { Backoff, type Clock, isCancelled, TaskGroup, type Timer } from '../../a
 import { controllerLimits } from '../limits.js';
 
 /** When a key must be looked at again though nothing changes. */
-export interface SyncOutcome {
+export interface KeyOutcome {
   readonly againAfterMs?: number | undefined;
 }
 
 export interface KeyQueueOptions {
   readonly clock: Clock;
   /** Brings what the key names to its wanted state; a rejection is tried again. */
-  readonly sync: (key: string, signal: AbortSignal) => Promise<SyncOutcome>;
+  readonly sync: (key: string, signal: AbortSignal) => Promise<KeyOutcome>;
   /** Called for each failure. */
   readonly onFailure: (key: string, error: unknown, retryAfterMs: number) => void;
   /** Called some time after keys were dropped because the queue was full: the owner adds all keys again. */

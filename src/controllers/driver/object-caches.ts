@@ -2,7 +2,7 @@
 import type { Clock } from '../../async/index.js';
 import type { KubeObject } from '../../kube/index.js';
 import { type KubeApi, qualifiedPlural, type Resource } from '../../kube-client/index.js';
-import { WatchedObjects } from './watched-objects.js';
+import { KindCache } from './kind-cache.js';
 
 export interface ObjectCachesOptions {
   readonly api: KubeApi;
@@ -12,30 +12,30 @@ export interface ObjectCachesOptions {
 
 export class ObjectCaches {
   readonly #options: ObjectCachesOptions;
-  readonly #caches = new Map<string, WatchedObjects<KubeObject>>();
+  readonly #caches = new Map<string, KindCache<KubeObject>>();
 
   constructor(options: ObjectCachesOptions) {
     this.#options = options;
   }
 
   /** The copy of the kind; every kind is asked for before the copies run. */
-  of<T extends KubeObject>(resource: Resource<T>): WatchedObjects<T> {
+  of<T extends KubeObject>(resource: Resource<T>): KindCache<T> {
     const name = qualifiedPlural(resource);
     const known = this.#caches.get(name);
     // Only objects of this resource are kept under its name.
-    if (known !== undefined) return known as unknown as WatchedObjects<T>;
+    if (known !== undefined) return known as unknown as KindCache<T>;
     const { api, clock, onProblem } = this.#options;
-    const made = new WatchedObjects<T>({
+    const made = new KindCache<T>({
       api,
       clock,
       resource,
       onProblem: (error, then) => onProblem(resource, error, then),
     });
-    this.#caches.set(name, made as unknown as WatchedObjects<KubeObject>);
+    this.#caches.set(name, made as unknown as KindCache<KubeObject>);
     return made;
   }
 
-  all(): readonly WatchedObjects<KubeObject>[] {
+  all(): readonly KindCache<KubeObject>[] {
     return [...this.#caches.values()];
   }
 

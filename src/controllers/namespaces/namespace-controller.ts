@@ -9,8 +9,8 @@ import {
   resources,
 } from '../../kube-client/index.js';
 import { type Controller, type ControllerContext, queueOf } from '../driver/context.js';
-import type { SyncOutcome } from '../driver/key-queue.js';
-import { keyOf, refOfKey } from '../driver/watched-objects.js';
+import type { KeyOutcome } from '../driver/key-queue.js';
+import { keyOf, refOfKey } from '../driver/kind-cache.js';
 import { contentFinalizer, decideNamespaceEnd, type RemainingContent } from './decide.js';
 
 /** For what no watch tells of. */
@@ -34,7 +34,7 @@ export function createNamespaceController(
     });
   }
 
-  async function sync(key: string, signal: AbortSignal): Promise<SyncOutcome> {
+  async function sync(key: string, signal: AbortSignal): Promise<KeyOutcome> {
     const namespace = namespaces.get(refOfKey(key));
     if (namespace === undefined || !isEnding(namespace)) return {};
     if (!(namespace.spec?.finalizers ?? []).includes(contentFinalizer)) return {};

@@ -2,8 +2,8 @@
 import { formatTimestamp, type Pod, type PodCondition } from '../../kube/index.js';
 import { isConflict, isNotFound, resources, subresources } from '../../kube-client/index.js';
 import { type Controller, type ControllerContext, queueOf } from '../driver/context.js';
-import type { SyncOutcome } from '../driver/key-queue.js';
-import { keyOfObject, refOf, refOfKey } from '../driver/watched-objects.js';
+import type { KeyOutcome } from '../driver/key-queue.js';
+import { keyOfObject, refOf, refOfKey } from '../driver/kind-cache.js';
 import { conditionOf, isFinished } from '../pods/pod-facts.js';
 import { type BindDecision, decideBinding, schedulerName } from './decide.js';
 import { selectedNodeAnnotation } from './volume-fit.js';
@@ -37,7 +37,7 @@ export function createNodeBinder(context: ControllerContext): Controller {
   });
   for (const cache of [claims, volumes, classes]) cache.onChange(retryAll);
 
-  async function sync(key: string, signal: AbortSignal): Promise<SyncOutcome> {
+  async function sync(key: string, signal: AbortSignal): Promise<KeyOutcome> {
     const pod = pods.get(refOfKey(key));
     if (pod === undefined || assumed.has(pod.metadata.uid)) return {};
     const onNode = pods.list().filter((other) => other.spec.nodeName === nodeName && !isFinished(other));
@@ -164,15 +164,15 @@ function isWaiting(pod: Pod): boolean {
   return !pod.spec.nodeName && pod.metadata.deletionTimestamp === undefined && !isFinished(pod);
 }
 
-interface NodeFacts {
+interface BoundNodeFacts {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
   readonly spec?: unknown;
   readonly status?: { readonly allocatable?: unknown };
 }
 
 /** Nodes write a heartbeat every few seconds: only what pods depend on counts. */
-function isSameForPods(a: NodeFacts | undefined, b: NodeFacts): boolean {
-  const facts = (node: NodeFacts): string =>
+function isSameForPods(a: BoundNodeFacts | undefined, b: BoundNodeFacts): boolean {
+  const facts = (node: BoundNodeFacts): string =>
     JSON.stringify([node.metadata.labels, node.spec, node.status?.allocatable]);
   return a !== undefined && facts(a) === facts(b);
 }

@@ -34,13 +34,13 @@ export function insufficientResources(pod: Pod, node: Node, others: readonly Pod
   return missing;
 }
 
-interface HostPort {
+interface WantedPort {
   readonly ip: string;
   readonly protocol: string;
   readonly port: number;
 }
 
-function hostPorts({ spec }: Pod): HostPort[] {
+function hostPorts({ spec }: Pod): WantedPort[] {
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...spec.containers, ...sidecars].flatMap(({ ports = [] }) =>
     ports.flatMap(({ hostPort = 0, hostIP = '', protocol = 'TCP' }) =>
@@ -54,7 +54,7 @@ export function takenHostPorts(pod: Pod, others: readonly Pod[]): number[] {
   const wanted = hostPorts(pod);
   if (wanted.length === 0) return [];
   const taken = others.flatMap(hostPorts);
-  const collides = (a: HostPort, b: HostPort): boolean =>
+  const collides = (a: WantedPort, b: WantedPort): boolean =>
     a.port === b.port &&
     a.protocol === b.protocol &&
     (a.ip === b.ip || a.ip === '0.0.0.0' || b.ip === '0.0.0.0');

@@ -1,7 +1,7 @@
 /** Does what the claims of a controller say: sets and removes owner references. */
 import type { KubeObject, LabelSelector } from '../../kube/index.js';
 import { isInvalid, isNotFound, type KubeApi, type Resource } from '../../kube-client/index.js';
-import { refOf } from '../driver/watched-objects.js';
+import { refOf } from '../driver/kind-cache.js';
 import { decideClaims } from './claims.js';
 import { controllerReference } from './owner-references.js';
 

@@ -4,7 +4,7 @@ import type { KubeObject, Pod, PodManifest } from '../../kube/index.js';
 import { ApiError, isNotFound, type Resource, resources } from '../../kube-client/index.js';
 import type { ControllerContext } from '../driver/context.js';
 import { Expectations } from '../driver/expectations.js';
-import { refOf } from '../driver/watched-objects.js';
+import { refOf } from '../driver/kind-cache.js';
 
 export interface PodOwner {
   readonly component: string;

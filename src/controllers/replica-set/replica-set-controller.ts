@@ -3,8 +3,8 @@ import { errorText } from '../../async/index.js';
 import type { Pod, ReplicaSet } from '../../kube/index.js';
 import { resources } from '../../kube-client/index.js';
 import { type Controller, type ControllerContext, queueOf } from '../driver/context.js';
-import type { SyncOutcome } from '../driver/key-queue.js';
-import { keyOf, keyOfObject, refOfKey } from '../driver/watched-objects.js';
+import type { KeyOutcome } from '../driver/key-queue.js';
+import { keyOf, keyOfObject, refOfKey } from '../driver/kind-cache.js';
 import { claimObjects } from '../ownership/claim-objects.js';
 import { controllerOf, isEmptySelector, selects } from '../ownership/owner-references.js';
 import { inGrowingBatches, PodControl, type PodOwner } from '../pods/pod-control.js';
@@ -38,7 +38,7 @@ export function createReplicaSetController(context: ControllerContext): Controll
     }
   }
 
-  async function sync(key: string, signal: AbortSignal): Promise<SyncOutcome> {
+  async function sync(key: string, signal: AbortSignal): Promise<KeyOutcome> {
     const replicaSet = sets.get(refOfKey(key));
     if (replicaSet === undefined) {
       control.expectations.forget(key);

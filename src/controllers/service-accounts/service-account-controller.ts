@@ -1,8 +1,8 @@
 /** Gives each namespace the account `default` and the bundle of root certificates, and restores them. */
 import { isAlreadyExists, resources } from '../../kube-client/index.js';
 import { type Controller, type ControllerContext, queueOf } from '../driver/context.js';
-import type { SyncOutcome } from '../driver/key-queue.js';
-import { keyOf, refOfKey } from '../driver/watched-objects.js';
+import type { KeyOutcome } from '../driver/key-queue.js';
+import { keyOf, refOfKey } from '../driver/kind-cache.js';
 import { isNamespaceTerminating } from '../pods/pod-control.js';
 import {
   decideNamespaceObjects,
@@ -32,7 +32,7 @@ export function createServiceAccountController(context: ControllerContext, rootC
     if (namespace !== undefined) queue.add(keyOf({ name: namespace }));
   }
 
-  async function sync(key: string, signal: AbortSignal): Promise<SyncOutcome> {
+  async function sync(key: string, signal: AbortSignal): Promise<KeyOutcome> {
     const { name: namespace } = refOfKey(key);
     const steps = decideNamespaceObjects({
       namespace: namespaces.get({ name: namespace }),

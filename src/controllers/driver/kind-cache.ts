@@ -15,14 +15,14 @@ export type ObjectChange<T> =
   | { readonly before?: T | undefined; readonly after: T }
   | { readonly before: T; readonly after?: undefined };
 
-export interface WatchedObjectsOptions<T extends KubeObject> {
+export interface KindCacheOptions<T extends KubeObject> {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly resource: Resource<T>;
   readonly onProblem: (error: unknown, then: string) => void;
 }
 
-export class WatchedObjects<T extends KubeObject> {
+export class KindCache<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly #informer: Informer<T>;
   readonly #listeners: ((change: ObjectChange<T>) => void)[] = [];
@@ -32,7 +32,7 @@ export class WatchedObjects<T extends KubeObject> {
   readonly #byOwner = new Map<string, Map<string, T>>();
   readonly #deleted = new BoundedMap<string, true>({ maxEntries: controllerLimits.rememberedDeletions });
 
-  constructor({ api, clock, resource, onProblem }: WatchedObjectsOptions<T>) {
+  constructor({ api, clock, resource, onProblem }: KindCacheOptions<T>) {
     this.resource = resource;
     this.#informer = new Informer<T>({
       api,
