@@ -1,6 +1,6 @@
 /** The package as it is published: installed by npm without anything else, it runs pods and serves as a library. */
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -33,12 +33,34 @@ it('has the program, the library and its types, and needs no other package', asy
   const installed = await readdir(path.join(dir, 'node_modules'));
   expect(installed.filter((name) => !name.startsWith('.'))).toEqual(['nodelet']);
   expect((await readdir(path.join(dir, 'node_modules/nodelet'))).sort()).toEqual([
+    'CHANGELOG.md',
     'LICENSE',
     'README.md',
+    'SCOPE.md',
+    'SECURITY.md',
     'bin',
     'dist',
+    'docs',
+    'examples',
     'package.json',
+    'systemd',
   ]);
+});
+
+it('brings its examples, its pages and the unit that they tell of', async () => {
+  const installed = path.join(dir, 'node_modules/nodelet');
+  const env = { ...process.env, NODELET_STATE_DIR: path.join(dir, 'state'), NO_COLOR: '1' };
+  const job = path.join(installed, 'examples/pods/job.yaml');
+  const { stdout } = await run(
+    path.join(dir, 'node_modules/.bin/nodelet'),
+    ['run', '--runtime', 'process', job],
+    { env, timeout: 60_000 },
+  );
+  expect(stdout).toMatch(/job-\w+: Completed/);
+  const unit = await readFile(path.join(installed, 'systemd/nodelet.service'), 'utf8');
+  expect(unit).toMatch(/^ExecStart=\/usr\/local\/bin\/nodelet agent /m);
+  for (const [, page = ''] of unit.matchAll(/(docs\/\S+\.md)/g))
+    expect(await readFile(path.join(installed, page), 'utf8')).toContain('nodelet.service');
 });
 
 it('runs pods', async () => {

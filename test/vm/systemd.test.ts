@@ -1,12 +1,12 @@
 /** nodelet as a systemd unit on a whole machine: slices, notify, watchdog, a kill, and the order of a power-off. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Summary } from '../../src/resources/stats/index.js';
 import { archiveImages, buildTestImages } from '../env/images.js';
-import { CleanupStack, createTempDir } from '../env/index.js';
+import { CleanupStack, createTempDir, runCommand } from '../env/index.js';
 import { runVm, type VmOutcome } from '../env/vm.js';
 import { pods } from './guest/machine.js';
 import type { GuestReport } from './guest/report.js';
@@ -19,6 +19,22 @@ const podSlice = (parent: string, name: string): string => {
   const uid = pods.find(({ metadata }) => metadata.name === name)?.metadata.uid.replaceAll('-', '_');
   return `${parent}/${path.basename(parent, '.slice')}-pod${uid}.slice`;
 };
+
+/** An archive of what `npm install --global` puts below its prefix. */
+async function installedPackage(dir: string): Promise<string> {
+  const prefix = path.join(dir, 'prefix');
+  const archive = path.join(dir, 'usr-local.tar');
+  const npm = (...args: string[]): Promise<unknown> =>
+    runCommand('npm', [...args, '--offline', '--ignore-scripts', '--no-audit', '--no-fund'], {
+      env: { npm_config_cache: path.join(dir, 'npm-cache') },
+      timeoutMs: 120_000,
+    });
+  await npm('pack', project, '--silent', '--pack-destination', dir);
+  const [packed = ''] = readdirSync(dir).filter((name) => name.endsWith('.tgz'));
+  await npm('install', '--global', '--prefix', prefix, path.join(dir, packed));
+  await runCommand('tar', ['--create', `--file=${archive}`, `--directory=${prefix}`, 'bin', 'lib']);
+  return archive;
+}
 
 describe('a machine with systemd and cgroup v2', () => {
   const cleanups = new CleanupStack();
@@ -45,15 +61,13 @@ describe('a machine with systemd and cgroup v2', () => {
       payload: {
         'guest.mjs': guest,
         'images.tar': images,
-        'nodelet/bin': path.join(project, 'bin'),
-        'nodelet/dist': path.join(project, 'dist'),
-        'nodelet/package.json': path.join(project, 'package.json'),
+        'usr-local.tar': await installedPackage(dir),
       },
       timeoutMs: 20 * 60_000,
       cleanups,
     });
     if (outcome.timedOut || !existsSync(path.join(outcome.payload, 'results.json'))) {
-      const shown = ['guest.log', 'agent.log', 'journal.log'].map((name) => `== ${name}\n${maybe(name)}`);
+      const shown = ['guest.log', 'journal.log'].map((name) => `== ${name}\n${maybe(name)}`);
       throw new Error(
         `the machine did not do its work\n${outcome.console.slice(-3_000)}\n${shown.join('\n')}`,
       );
@@ -64,6 +78,18 @@ describe('a machine with systemd and cgroup v2', () => {
 
   it('starts nodelet as a unit of type notify', () => {
     expect(report.units['nodelet.service']).toMatchObject({ ActiveState: 'active', SubState: 'running' });
+  });
+
+  it('installs a unit that systemd has nothing against, and starts it at boot', () => {
+    expect(report.unitComplaints).toBe('');
+    expect(report.enabled[0]).toBe('enabled');
+    expect(report.units['nodelet.service']).toMatchObject({ Type: 'notify', WatchdogUSec: '30s' });
+  });
+
+  it('writes its log to the journal', () => {
+    expect(report.journal).toContain('event.Starting: Starting kubelet.');
+    // The argument of the environment file is in force.
+    expect(report.journal).toContain('DEBUG');
   });
 
   it('is fed its watchdog', () => {
@@ -224,6 +250,18 @@ describe('a machine with systemd and cgroup v2', () => {
     const [before, after] = report.agentPids;
     expect(after).not.toBe(before);
     expect(report.containersAfterKill).toEqual(report.containers);
+  });
+
+  it('is stopped and removed, and its pods run on', () => {
+    expect(report.stopped).toMatchObject({ ActiveState: 'inactive', Result: 'success' });
+    expect(report.removed).toMatchObject({ LoadState: 'not-found' });
+    expect(report.enabled[1]).toBe('no');
+    const ids = Object.values(report.containers).map(({ id }) => id);
+    expect(report.containersWithoutAgent).toEqual(expect.arrayContaining(ids));
+  });
+
+  it('finds its pods when it is installed again', () => {
+    expect(report.containersAfterInstall).toEqual(report.containers);
   });
 
   it('holds a lock that delays the shutdown', () => {

@@ -1,17 +1,16 @@
 /**
- * Runs in the virtual machine: sets up containerd and nodelet as systemd units, looks at what nodelet made of its pods,
- * kills it once, and powers the machine off. All that the test reads stands below `/payload`.
+ * Runs in the virtual machine: sets up containerd, installs the package and its unit, looks at what nodelet made of its
+ * pods, kills it once, removes and installs it again, and powers the machine off. All that the test reads stands below `/payload`.
  */
-import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { agentUnit, cniConfig, containerdToml, kubeletConfig, pods, readOnlyPort } from './machine.js';
+import { complaints, install, isEnabled, journal, uninstall } from './install.js';
+import { cniConfig, containerdToml, environmentFile, kubeletConfig, pods, readOnlyPort } from './machine.js';
+import { command, run, say, show, until, write } from './programs.js';
 import type { CgroupFacts, ContainerFacts, GuestReport } from './report.js';
 
 const cgroupMount = '/sys/fs/cgroup';
-const patienceMs = 8 * 60_000;
 
 interface PodView {
   readonly metadata: { readonly name: string };
@@ -25,37 +24,6 @@ interface PodView {
   };
 }
 
-const run = promisify(execFile);
-
-async function command(file: string, ...args: string[]): Promise<string> {
-  const { stdout } = await run(file, args, { timeout: 300_000, maxBuffer: 8 << 20 });
-  return stdout;
-}
-
-async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  const endMs = performance.now() + patienceMs;
-  let last: unknown;
-  while (performance.now() < endMs) {
-    try {
-      const seen = await look();
-      if (seen !== undefined) return seen;
-    } catch (error) {
-      last = error;
-    }
-    await sleep(500);
-  }
-  throw new Error(`timed out: ${what}`, { cause: last });
-}
-
-function say(text: string): void {
-  console.log(`${new Date().toISOString()} ${text}`);
-}
-
-function write(file: string, content: string): void {
-  mkdirSync(join(file, '..'), { recursive: true });
-  writeFileSync(file, content);
-}
-
 async function startContainerd(): Promise<void> {
   write('/etc/containerd/config.toml', containerdToml);
   write('/etc/cni/net.d/10-pods.conflist', cniConfig);
@@ -67,13 +35,11 @@ async function startContainerd(): Promise<void> {
 
 async function startAgent(): Promise<void> {
   mkdirSync('/payload/ends', { recursive: true });
-  write('/etc/nodelet/config.json', JSON.stringify(kubeletConfig));
+  symlinkSync('/payload/node', '/usr/local/bin/node');
+  write('/etc/nodelet/config.yaml', JSON.stringify(kubeletConfig));
+  write('/etc/default/nodelet', environmentFile);
   mkdirSync(kubeletConfig.staticPodPath, { recursive: true });
-  write('/etc/systemd/system/nodelet.service', agentUnit);
-  await command('systemctl', 'daemon-reload');
-  // A unit of type notify has started when it has said that it is ready.
-  await command('systemctl', 'start', 'nodelet.service');
-  say('nodelet is ready');
+  await install();
   for (const pod of pods) {
     write(join(kubeletConfig.staticPodPath, `${pod.metadata.name}.json`), JSON.stringify(pod));
   }
@@ -151,19 +117,6 @@ function podCgroups(path: string): Record<string, CgroupFacts> {
   return Object.assign({ [path]: facts }, ...slices.map((name) => podCgroups(`${path}/${name}`)));
 }
 
-async function show(unit: string): Promise<Record<string, string>> {
-  const names = [
-    ...['ActiveState', 'Description', 'Wants', 'Slice', 'Transient', 'MainPID', 'NRestarts', 'SubState'],
-    ...['MemoryMax', 'CPUWeight', 'CPUQuotaPerSecUSec', 'TasksMax', 'MemoryAccounting', 'CPUAccounting'],
-    ...['IOAccounting', 'TasksAccounting', 'DefaultDependencies', 'WatchdogTimestampMonotonic'],
-  ];
-  const text = await command('systemctl', 'show', unit, ...names.map((name) => `--property=${name}`));
-  const lines = text.split('\n').filter((line) => line.includes('='));
-  return Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-  );
-}
-
 async function unitsOf(
   cgroups: Record<string, CgroupFacts>,
 ): Promise<Record<string, Record<string, string>>> {
@@ -185,6 +138,8 @@ async function main(): Promise<void> {
   write('/payload/cadvisor.txt', await asked('/metrics/cadvisor'));
   write('/payload/summary.json', await asked('/stats/summary'));
   say('the statistics are read');
+  const unitComplaints = await complaints();
+  const enabledBefore = await isEnabled();
   const cgroups = podCgroups('/kubepods.slice');
   const units = await unitsOf(cgroups);
   const fedBefore = (await show('nodelet.service')).WatchdogTimestampMonotonic ?? '';
@@ -200,6 +155,10 @@ async function main(): Promise<void> {
   });
   const containersAfterKill = await until('all pods are seen again', runningContainers);
   say('nodelet is back');
+  const removal = await uninstall();
+  const enabledAfter = await isEnabled();
+  await install();
+  const containersAfterInstall = await until('all pods are seen once more', runningContainers);
   await until('the agent holds its lock again', async () =>
     kubeletConfig.shutdownGracePeriod === undefined ||
     (await command('systemd-inhibit', '--list', '--no-pager')).includes('kubelet')
@@ -215,6 +174,11 @@ async function main(): Promise<void> {
     inhibitors,
     oomReason: reason,
     agentPids: [firstPid, secondPid],
+    unitComplaints,
+    enabled: [enabledBefore, enabledAfter],
+    ...removal,
+    containersAfterInstall,
+    journal: await journal(),
   };
   write('/payload/results.json', JSON.stringify(report));
   say('the machine goes down');

@@ -1,4 +1,4 @@
-/** The settings of the virtual machine: containerd, its pod network, the agent's unit and configuration, the pods. */
+/** The settings of the virtual machine: containerd, its pod network, what is added to the agent's unit, its configuration, the pods. */
 
 export const readOnlyPort = 10255;
 
@@ -32,25 +32,13 @@ export const cniConfig = JSON.stringify({
   ],
 });
 
-/** The processor is emulated and slow, so the watchdog is patient. */
-export const agentUnit = `[Unit]
-Description=nodelet, the node agent
-Wants=containerd.service
-After=containerd.service dbus.service systemd-logind.service
+/** What this machine adds to the unit of the package: its program, its logs of pods and its ends of pods are on a disk of the test. */
+export const unitDropIn = `[Unit]
 RequiresMountsFor=/payload
-
-[Service]
-Type=notify
-NotifyAccess=all
-WatchdogSec=30
-TimeoutStartSec=600
-Restart=always
-RestartSec=1
-KillMode=process
-ExecStart=/payload/node /payload/nodelet/bin/nodelet agent --config /etc/nodelet/config.json --v=4
-StandardOutput=append:/payload/agent.log
-StandardError=append:/payload/agent.log
 `;
+
+/** The file that the unit takes further arguments from. */
+export const environmentFile = 'NODELET_ARGS=--v=4\n';
 
 export const kubeletConfig = {
   apiVersion: 'kubelet.config.k8s.io/v1beta1',

@@ -26,4 +26,18 @@ export interface GuestReport {
   readonly oomReason: string;
   /** The process id of the agent, before and after it was killed. */
   readonly agentPids: readonly [string, string];
+  /** What systemd says against the unit of the package. */
+  readonly unitComplaints: string;
+  /** Whether systemd starts the agent at boot: after the installation, and after the removal. */
+  readonly enabled: readonly [string, string];
+  /** The unit after it was disabled and stopped. */
+  readonly stopped: Readonly<Record<string, string>>;
+  /** The unit after its file and the package were removed. */
+  readonly removed: Readonly<Record<string, string>>;
+  /** The containers that ran on without an agent. */
+  readonly containersWithoutAgent: readonly string[];
+  /** The containers that the agent found when it was installed again. */
+  readonly containersAfterInstall: Readonly<Record<string, ContainerFacts>>;
+  /** The lines that the unit has written to the journal. */
+  readonly journal: string;
 }
