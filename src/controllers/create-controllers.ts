@@ -7,6 +7,7 @@ import type { Controller, ControllerContext } from './driver/context.js';
 import { ObjectCaches } from './driver/object-caches.js';
 import { EventWriter } from './events/event-writer.js';
 import type { ObjectEvents } from './events/object-events.js';
+import { createGarbageCollector } from './garbage/garbage-collector.js';
 import { createNamespaceController } from './namespaces/namespace-controller.js';
 import { createNodeBinder } from './node-binder/node-binder.js';
 import { createReplicaSetController } from './replica-set/replica-set-controller.js';
@@ -59,6 +60,7 @@ export function createControllers(options: ControllersOptions): Controllers {
   const controllers: readonly Controller[] = [
     createReplicaSetController(context),
     createDeploymentController(context),
+    createGarbageCollector(context, kinds),
     createNodeBinder(context),
     createNamespaceController(context, kinds),
     createServiceAccountController(context, rootCa),
