@@ -51,7 +51,7 @@ export interface OpenCluster {
 /** Rejects when there is no usable way to an API server; one that is only away is no reason. */
 export async function openCluster(settings: ClusterSettings, signal: AbortSignal): Promise<OpenCluster> {
   const { configuration, nodeName, timeline, registry, tracer } = settings;
-  const { flags, config } = configuration;
+  const { flags, config, featureGates } = configuration;
   const connections: KubeConnection[] = [];
   const requestMetrics = createApiRequestMetrics(registry);
   const connect = (access: ClusterAccess, credentials?: Credentials): KubeConnection => {
@@ -62,6 +62,7 @@ export async function openCluster(settings: ClusterSettings, signal: AbortSignal
       userAgent: `kubelet/${kubernetesVersion} (linux/${kubernetesArchitecture(process.arch)}) nodelet/${version}`,
       metrics: requestMetrics,
       tracer,
+      streamsLists: featureGates.enabled('WatchListClient'),
       onProblem: (message) => timeline.record({ kind: 'problem', what: 'api.connection', message }),
       ...(credentials === undefined ? {} : { credentials }),
     });

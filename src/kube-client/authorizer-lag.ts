@@ -1,7 +1,7 @@
 /** Retries 403s while the node authorizer catches up. */
 import { type Clock, sleep } from '../async/index.js';
 import { isApiError, isForbidden, isNotFound } from './api-error.js';
-import type { KubeApi } from './port.js';
+import type { KubeApi, WatchEvent } from './port.js';
 
 /**
  * A node may read what its pods refer to, and the authorizer learns of the references in its own time, often
@@ -34,6 +34,7 @@ export function withAuthorizerLagRetry(api: KubeApi, clock: Clock): KubeApi {
     return await ask();
   };
   return {
+    ...(api.streamsLists === undefined ? {} : { streamsLists: api.streamsLists }),
     get: (resource, ref, options) => patiently(options?.signal, () => api.get(resource, ref, options)),
     list: (resource, options) => patiently(options?.signal, () => api.list(resource, options)),
     post: (subresource, ref, body, options) =>
@@ -43,7 +44,27 @@ export function withAuthorizerLagRetry(api: KubeApi, clock: Clock): KubeApi {
     patch: (resource, ref, patch, options) => api.patch(resource, ref, patch, options),
     delete: (resource, ref, options) => api.delete(resource, ref, options),
     deleteCollection: (resource, options) => api.deleteCollection(resource, options),
-    watch: (resource, options) => api.watch(resource, options),
+    watch: (resource, options) =>
+      options?.sendInitialEvents === true
+        ? patientWatch(patiently, () => api.watch(resource, options), options.signal)
+        : api.watch(resource, options),
     getText: (path, options) => api.getText(path, options),
   };
+}
+
+/** A watch that begins with all objects takes the place of a list, so its beginning is retried like one. */
+async function* patientWatch<T>(
+  patiently: <R>(signal: AbortSignal | undefined, ask: () => Promise<R>) => Promise<R>,
+  watch: () => AsyncIterable<WatchEvent<T>>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  const { events, first } = await patiently(signal, async () => {
+    const begun = watch()[Symbol.asyncIterator]();
+    return { events: begun, first: await begun.next() };
+  });
+  try {
+    for (let next = first; next.done !== true; next = await events.next()) yield next.value;
+  } finally {
+    await events.return?.();
+  }
 }

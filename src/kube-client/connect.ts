@@ -19,6 +19,8 @@ export interface KubeConnectionOptions {
   readonly metrics?: ApiRequestMetrics;
   /** Default: requests are no spans. */
   readonly tracer?: Tracer;
+  /** See `KubeApi.streamsLists`. Default: no. */
+  readonly streamsLists?: boolean;
   /** Called for files that became unusable while older content is still in use. */
   readonly onProblem?: (message: string) => void;
 }
@@ -64,6 +66,7 @@ export function connectKubeApi(options: KubeConnectionOptions): KubeConnection {
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
         metrics,
         ...(options.tracer === undefined ? {} : { tracer: options.tracer }),
+        ...(options.streamsLists === undefined ? {} : { streamsLists: options.streamsLists }),
       });
     },
     resetConnections: () => transport.resetConnections(),

@@ -45,6 +45,7 @@ export interface HttpKubeApiOptions {
   readonly metrics?: ApiRequestMetrics;
   /** Makes a span of every request, and tells the API server of it. Default: only traces of callers are passed on. */
   readonly tracer?: Tracer;
+  readonly streamsLists?: boolean;
 }
 
 /** For a server that forgot to end a watch. */
@@ -64,6 +65,7 @@ interface PrioritizedRequest extends TransportRequest {
 }
 
 export class HttpKubeApi implements KubeApi {
+  readonly streamsLists: boolean;
   readonly #options: HttpKubeApiOptions;
   readonly #limiter: RateLimiter;
   readonly #metrics: ApiRequestMetrics;
@@ -71,6 +73,7 @@ export class HttpKubeApi implements KubeApi {
 
   constructor(options: HttpKubeApiOptions) {
     this.#options = options;
+    this.streamsLists = options.streamsLists ?? false;
     this.#limiter = options.limiter ?? unlimited;
     this.#metrics = options.metrics ?? createApiRequestMetrics();
     this.#tracer = options.tracer ?? forwardingTracer();

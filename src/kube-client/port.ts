@@ -78,7 +78,10 @@ export interface WatchOptions extends ObjectSelection {
   /** The server ends the watch after this time. */
   readonly timeoutSeconds?: number;
   readonly allowBookmarks?: boolean;
-  /** Sends an ADDED for each existing object, then a bookmark that marks their end. */
+  /**
+   * First an ADDED for each object at a version not older than the given one, or at the newest without one, then a
+   * bookmark that says so. A server without WatchList refuses it as invalid. Needs `allowBookmarks`.
+   */
   readonly sendInitialEvents?: boolean;
 }
 
@@ -102,6 +105,8 @@ export type UnpostedObject<T extends KubeObject> = Omit<T, 'metadata'> & { metad
  * complete response, and with `Cancelled` when its signal was aborted.
  */
 export interface KubeApi {
+  /** Whether reflectors get their first objects by a watch instead of a list, as the gate WatchListClient says. */
+  readonly streamsLists?: boolean;
   get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options?: GetOptions): Promise<T>;
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<KubeList<T>>;
   create<T extends KubeObject>(

@@ -50,6 +50,11 @@ describe('queries', () => {
       watchQuery({ resourceVersion: '7', timeoutSeconds: 300, allowBookmarks: true }),
       '?watch=true&resourceVersion=7&timeoutSeconds=300&allowWatchBookmarks=true',
     ],
+    [
+      'a watch that begins with all objects',
+      watchQuery({ timeoutSeconds: 300, allowBookmarks: true, sendInitialEvents: true }),
+      '?watch=true&timeoutSeconds=300&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan',
+    ],
   ])('%s', (_, query, expected) => {
     expect(query).toBe(expected);
   });

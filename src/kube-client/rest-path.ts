@@ -49,6 +49,9 @@ export function watchQuery(options: WatchOptions): string {
     resourceVersion: options.resourceVersion,
     timeoutSeconds: options.timeoutSeconds,
     allowWatchBookmarks: options.allowBookmarks === true ? true : undefined,
+    ...(options.sendInitialEvents === true
+      ? { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
+      : {}),
   });
 }
 

@@ -43,6 +43,10 @@ describe('parseWatchEvent', () => {
       type: 'BOOKMARK',
       resourceVersion: '7',
     });
+    const annotations = '"annotations":{"k8s.io/initial-events-end":"true"}';
+    expect(
+      parseWatchEvent(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7",${annotations}}}}`),
+    ).toEqual({ type: 'BOOKMARK', resourceVersion: '7', initialEventsEnd: true });
     const gone = parseWatchEvent('{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}');
     expect(gone).toMatchObject({ type: 'ERROR', error: { code: 410, reason: 'Expired' } });
   });

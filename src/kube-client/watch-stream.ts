@@ -6,6 +6,8 @@ import { ApiUnreachable, apiErrorOfStatus } from './api-error.js';
 import type { WatchEvent } from './port.js';
 
 const newline = 0x0a;
+/** On the bookmark after the last object that was there at first. */
+export const initialEventsEndAnnotation = 'k8s.io/initial-events-end';
 
 /** Lines of a byte stream, read only as fast as they are consumed; a line beyond the limit is an error. */
 export async function* readLines(
@@ -64,10 +66,16 @@ export function parseWatchEvent<T extends KubeObject>(line: string): WatchEvent<
     case 'DELETED':
       return { type, object: object as T };
     case 'BOOKMARK':
-      return { type, resourceVersion: (object as KubeObject).metadata?.resourceVersion ?? '' };
+      return bookmarkOf(object as KubeObject);
     case 'ERROR':
       return { type, error: apiErrorOfStatus(object as Status) };
     default:
       throw new ApiUnreachable(`a watch event has the unknown type ${JSON.stringify(type)}`, 'unknown');
   }
+}
+
+function bookmarkOf({ metadata }: KubeObject): WatchEvent<never> {
+  const isEnd = metadata?.annotations?.[initialEventsEndAnnotation] === 'true';
+  const resourceVersion = metadata?.resourceVersion ?? '';
+  return { type: 'BOOKMARK', resourceVersion, ...(isEnd ? { initialEventsEnd: true } : {}) };
 }

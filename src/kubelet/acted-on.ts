@@ -195,6 +195,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'SELinuxMount',
   'TaintTolerationComparisonOperators',
   'VolumeBindMountOptions',
+  'WatchListClient',
   // These let a setting through that is acted on.
   'CustomCPUCFSQuotaPeriod',
   'DefaultPodSysctls',

@@ -126,6 +126,25 @@ export function describeWatches({ api, namespace, subject }: KubeApiContract): v
       }
       expect(events.filter((text) => text !== 'BOOKMARK')).toEqual([`ADDED ${name}`]);
     }, 30_000);
+    it('that begins with all objects says when they are all', async () => {
+      const mark = uniqueName('mark');
+      const [name, other, later] = [uniqueName(), uniqueName(), uniqueName()];
+      await create(name, { mark });
+      const last = await create(other, { mark });
+      const events: string[] = [];
+      const options = { namespace: namespace(), labelSelector: `mark=${mark}`, timeoutSeconds: 60 };
+      const streaming = { ...options, allowBookmarks: true, sendInitialEvents: true };
+      for await (const event of api().watch(maps, streaming)) {
+        if (event.type === 'BOOKMARK' && event.initialEventsEnd === true) {
+          expect([...events].sort()).toEqual([`ADDED ${name}`, `ADDED ${other}`].sort());
+          const newest = BigInt(last.metadata.resourceVersion!);
+          expect(BigInt(event.resourceVersion)).toBeGreaterThanOrEqual(newest);
+          await create(later, { mark });
+        } else if (event.type !== 'BOOKMARK') events.push(shown(event));
+        if (events.length === 3) break;
+      }
+      expect(events).toEqual([expect.any(String), expect.any(String), `ADDED ${later}`]);
+    });
     it('from a forgotten version is told so', async () => {
       await create(uniqueName());
       await subject().forgetChanges();

@@ -6,7 +6,7 @@ import { describeKubeApiContract } from './kube-api-contract.js';
 
 describeKubeApiContract('kube-apiserver', async () => {
   const cleanups = new CleanupStack();
-  const plane = await startControlPlane({ cleanups });
+  const plane = await startControlPlane({ cleanups, etcd: 'newer' });
   const connection = await plane.connect();
   const api = connection.client();
   return {

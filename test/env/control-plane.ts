@@ -24,6 +24,7 @@ import {
 } from './control-plane-arguments.js';
 import { controlPlaneProgram, etcdProgram, type KubernetesVersion } from './control-plane-binaries.js';
 import { ClusterPki, certificateUser } from './control-plane-pki.js';
+import { newerEtcdProgram } from './newer-etcd.js';
 import { pollUntil } from './poll.js';
 import { ServerProcess } from './server-process.js';
 import { sweepLeftovers } from './teardown.js';
@@ -38,6 +39,8 @@ export interface ControlPlaneOptions {
   readonly scheduler?: boolean;
   /** The version of kube-apiserver. Default: that of the other programs. */
   readonly apiServerVersion?: KubernetesVersion;
+  /** `newer`: one that the server can stream lists with. Default: the machine's package. */
+  readonly etcd?: 'packaged' | 'newer';
   /** Added to kube-apiserver's command line. */
   readonly apiServerArgs?: readonly string[];
   /** Added to kube-controller-manager's command line. */
@@ -257,7 +260,8 @@ export class ControlPlane {
   async #defineEtcd(): Promise<void> {
     const url = this.#etcdUrl;
     const args = etcdArguments(this.#dataDir, url, `http://127.0.0.1:${await freePort()}`);
-    this.#define('etcd', await etcdProgram(), args, () => answers(`${url}/health`));
+    const program = this.#options.etcd === 'newer' ? await newerEtcdProgram() : await etcdProgram();
+    this.#define('etcd', program, args, () => answers(`${url}/health`));
   }
 
   get #etcdUrl(): string {

@@ -6,6 +6,7 @@ import { ApiError, ApiUnreachable } from '../../kube-client/api-error.js';
 import type { WatchEvent, WatchOptions } from '../../kube-client/port.js';
 import { apiVersionOf, qualifiedPlural, type Resource } from '../../kube-client/resources.js';
 import { filterOf, type ObjectFilter } from './selectors.js';
+import { tooLarge } from './server-errors.js';
 import type { Storage, StorageChange } from './storage.js';
 
 const bookmarkPeriodMs = 60_000;
@@ -76,6 +77,8 @@ export class Watches {
       const event = eventOf(change, filter);
       if (event !== undefined) push(event);
     };
+    if (options.sendInitialEvents === true && since > this.#storage.revision)
+      throw tooLarge(since, this.#storage.revision);
     if (options.sendInitialEvents !== true && since > 0 && since < this.#storage.compactedRevision)
       push({ type: 'ERROR', error: this.#tooOld(since) });
     else if (since === 0 || options.sendInitialEvents === true) {

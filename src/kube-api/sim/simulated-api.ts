@@ -33,9 +33,12 @@ export interface SimulatedKubeApiOptions extends Reviewers {
   readonly clock: Clock;
   /** How many recent calls are kept. Default 10 000. */
   readonly rememberedCalls?: number;
+  /** See `KubeApi.streamsLists`. Default: no. */
+  readonly streamsLists?: boolean;
 }
 
 export class SimulatedKubeApi implements KubeApi {
+  readonly streamsLists: boolean;
   readonly faults: ApiFaults;
   readonly #options: SimulatedKubeApiOptions;
   readonly #storage = new Storage();
@@ -45,6 +48,7 @@ export class SimulatedKubeApi implements KubeApi {
 
   constructor(options: SimulatedKubeApiOptions) {
     this.#options = options;
+    this.streamsLists = options.streamsLists ?? false;
     this.faults = new ApiFaults(options.clock);
     this.#server = new ObjectServer(options.clock, this.#storage);
     this.#watches = new Watches(options.clock, this.#storage);

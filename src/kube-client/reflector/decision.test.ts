@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError, ApiUnreachable } from '../api-error.js';
-import { type BackoffState, failureOf, nextBackoff, nextStep, type ReflectorOutcome } from './decision.js';
+import {
+  type BackoffState,
+  failureOf,
+  nextBackoff,
+  nextStep,
+  type ReflectorOutcome,
+  streamFailureOf,
+} from './decision.js';
 
 describe('the next step', () => {
   it.each<[string, ReflectorOutcome, string | undefined, string]>([
@@ -82,6 +89,77 @@ describe('the next step', () => {
     const version = ` ${step.resourceVersion === '' ? 'newest' : step.resourceVersion}`;
     expect(`${step.do}${version}, ${step.wait}`).toBe(expected);
   });
+});
+
+describe('the next step of a reflector that streams', () => {
+  it.each<[string, ReflectorOutcome, string | undefined, string]>([
+    ['the start streams the newest', { kind: 'started' }, undefined, 'stream newest, none'],
+    ['a new start streams what is not older', { kind: 'started' }, '7', 'stream 7, none'],
+    [
+      '410 streams, not older than what was seen',
+      { kind: 'watch-failed', failure: 'version-gone' },
+      '9',
+      'stream 9, back-off',
+    ],
+    [
+      'other objects: a stream',
+      { kind: 'checked', same: false, resourceVersion: '11' },
+      '9',
+      'stream 11, none',
+    ],
+    ['a cut connection asks first', { kind: 'watch-failed', failure: 'other' }, '9', 'check 9, back-off'],
+    [
+      'a version gone is not asked for again',
+      { kind: 'stream-failed', asked: '7', failure: 'version-gone' },
+      '7',
+      'stream newest, none',
+    ],
+    [
+      'even the newest may be refused',
+      { kind: 'stream-failed', asked: '', failure: 'version-unknown' },
+      '7',
+      'stream newest, back-off',
+    ],
+    [
+      'a busy server waits',
+      { kind: 'stream-failed', asked: '7', failure: 'busy' },
+      '7',
+      'stream 7, back-off',
+    ],
+    [
+      'a refused stream lists',
+      { kind: 'stream-failed', asked: '', failure: 'other' },
+      undefined,
+      'list 0, none',
+    ],
+    [
+      'one without an end lists',
+      { kind: 'stream-failed', asked: '', failure: 'no-end' },
+      '7',
+      'list 7, none',
+    ],
+    [
+      'a failed list streams later',
+      { kind: 'list-failed', asked: '0', failure: 'other' },
+      undefined,
+      'stream newest, back-off',
+    ],
+    ['a watch follows the list', { kind: 'listed', resourceVersion: '7' }, '7', 'watch 7, none'],
+  ])('%s', (_, outcome, seen, expected) => {
+    const step = nextStep(outcome, seen, true);
+    const version = ` ${step.resourceVersion === '' ? 'newest' : step.resourceVersion}`;
+    expect(`${step.do}${version}, ${step.wait}`).toBe(expected);
+  });
+});
+
+it.each([
+  ['429', new ApiError({ code: 429, message: '' }), 'busy'],
+  ['nobody listens', new ApiUnreachable('', 'not-sent'), 'busy'],
+  ['cut', new ApiUnreachable('', 'unknown'), 'other'],
+  ['410', new ApiError({ code: 410, message: '' }), 'version-gone'],
+  ['422', new ApiError({ code: 422, message: '' }), 'other'],
+])('a stream that fails with %s: %#', (_, error, failure) => {
+  expect(streamFailureOf(error)).toBe(failure);
 });
 
 it.each([

@@ -1,16 +1,21 @@
 /**
- * Decides what a reflector does after each outcome: list, watch on, or first check whether its state is still
- * valid.
+ * Decides what a reflector does after each outcome: list or stream all objects, watch on, or first check whether its
+ * state is still valid.
  */
-import { isGone, isResourceVersionTooLarge } from '../api-error.js';
+import { ApiUnreachable, isApiError, isGone, isResourceVersionTooLarge } from '../api-error.js';
 
 /** What the failure says about the requested version. */
 export type ReflectorFailure = 'version-gone' | 'version-unknown' | 'other';
+
+/** busy: the server takes no requests now; no-end: it sent objects and never said that they were all. */
+export type StreamFailure = ReflectorFailure | 'busy' | 'no-end';
 
 export type ReflectorOutcome =
   | { readonly kind: 'started' }
   | { readonly kind: 'listed'; readonly resourceVersion: string }
   | { readonly kind: 'list-failed'; readonly asked: string; readonly failure: ReflectorFailure }
+  /** A stream of all objects came to no end; once it has, it is a watch like any other. */
+  | { readonly kind: 'stream-failed'; readonly asked: string; readonly failure: StreamFailure }
   /** The server ended it normally, as it does after its time. */
   | { readonly kind: 'watch-ended'; readonly livedMs: number; readonly events: number }
   | { readonly kind: 'watch-failed'; readonly failure: ReflectorFailure }
@@ -23,6 +28,8 @@ export type ReflectorStep = {
   readonly because: string;
 } & (
   | { readonly do: 'list'; readonly resourceVersion: string }
+  /** Watch, beginning with all objects. */
+  | { readonly do: 'stream'; readonly resourceVersion: string }
   | { readonly do: 'watch'; readonly resourceVersion: string }
   /** Compare the known objects with the server's: it may have gone back to an older state meanwhile. */
   | { readonly do: 'check'; readonly resourceVersion: string }
@@ -39,9 +46,33 @@ export function failureOf(error: unknown): ReflectorFailure {
   return isResourceVersionTooLarge(error) ? 'version-unknown' : 'other';
 }
 
-/** `seen` is the last delivered version; undefined before the first list. */
-export function nextStep(outcome: ReflectorOutcome, seen: string | undefined): ReflectorStep {
+export function streamFailureOf(error: unknown): StreamFailure {
+  const isBusy = isApiError(error)
+    ? error.code === 429
+    : error instanceof ApiUnreachable && error.unanswered === 'not-sent';
+  return isBusy ? 'busy' : failureOf(error);
+}
+
+/**
+ * `seen` is the last delivered version; undefined before the first list. `streams` says whether all objects are got by
+ * a stream rather than a list.
+ */
+export function nextStep(
+  outcome: ReflectorOutcome,
+  seen: string | undefined,
+  streams = false,
+): ReflectorStep {
+  const step = stepAfter(outcome, seen);
+  if (!streams || step.do !== 'list' || outcome.kind === 'stream-failed') return step;
+  // A stream from the cache would be that of an arbitrary old version; the newest costs the server no more.
+  const resourceVersion = step.resourceVersion === anyVersion ? newestVersion : step.resourceVersion;
+  return { ...step, do: 'stream', resourceVersion };
+}
+
+function stepAfter(outcome: ReflectorOutcome, seen: string | undefined): ReflectorStep {
   switch (outcome.kind) {
+    case 'stream-failed':
+      return afterFailedStream(outcome.asked, outcome.failure, seen);
     case 'started':
       return {
         do: 'list',
@@ -105,6 +136,29 @@ function afterFailedCheck(failure: ReflectorFailure, seen: string | undefined): 
     wait: 'none',
     because: 'the server does not have our version',
   };
+}
+
+function afterFailedStream(asked: string, failure: StreamFailure, seen: string | undefined): ReflectorStep {
+  switch (failure) {
+    case 'version-gone':
+    case 'version-unknown':
+      return {
+        do: 'stream',
+        resourceVersion: newestVersion,
+        wait: asked === newestVersion ? 'back-off' : 'none',
+        because: 'the server does not have the requested version',
+      };
+    case 'busy':
+      return { do: 'stream', resourceVersion: asked, wait: 'back-off', because: 'the server is busy' };
+    case 'no-end':
+    case 'other':
+      return {
+        do: 'list',
+        resourceVersion: seen ?? anyVersion,
+        wait: 'none',
+        because: 'the server does not stream all objects',
+      };
+  }
 }
 
 function afterFailedList(asked: string, failure: ReflectorFailure): ReflectorStep {

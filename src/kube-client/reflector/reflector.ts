@@ -1,11 +1,20 @@
 /**
- * Follows all objects of a selection: a list, then a watch from there on, whatever happens to the connection.
+ * Follows all objects of a selection: a list, then a watch from there on, or a watch that begins with all of them, whatever
+ * happens to the connection.
  */
 import { type Clock, isCancelled, sleep, throwIfCancelled } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
 import type { KubeApi, ObjectSelection } from '../port.js';
 import type { Resource } from '../resources.js';
-import { type BackoffState, failureOf, nextBackoff, nextStep, type ReflectorOutcome } from './decision.js';
+import {
+  type BackoffState,
+  failureOf,
+  nextBackoff,
+  nextStep,
+  type ReflectorOutcome,
+  type ReflectorStep,
+  streamFailureOf,
+} from './decision.js';
 
 export interface ReflectorChange<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -61,7 +70,7 @@ export class Reflector<T extends KubeObject> {
     const { clock, random = Math.random } = this.#options;
     let outcome: ReflectorOutcome = { kind: 'started' };
     for (;;) {
-      const step = nextStep(outcome, this.#seen);
+      const step = this.#after(outcome);
       if (step.wait === 'back-off') {
         const { state, waitMs } = nextBackoff(this.#backoff, clock.monotonic(), random());
         this.#backoff = state;
@@ -72,8 +81,9 @@ export class Reflector<T extends KubeObject> {
         case 'list':
           outcome = await this.#list(step.resourceVersion, signal);
           break;
+        case 'stream':
         case 'watch':
-          outcome = await this.#watch(step.resourceVersion, signal);
+          outcome = await this.#watch(step.resourceVersion, signal, step.do === 'stream');
           break;
         case 'check':
           outcome = await this.#check(step.resourceVersion, signal);
@@ -90,11 +100,15 @@ export class Reflector<T extends KubeObject> {
       return this.#failed(error, { kind: 'list-failed', asked: resourceVersion, failure: failureOf(error) });
     }
     this.#works();
-    await this.#options.sink.replace(found.objects);
-    this.#known = identitiesOf(found.objects);
-    this.#seen = found.resourceVersion;
-    this.#listed = true;
+    await this.#replace(found.objects, found.resourceVersion);
     return { kind: 'listed', resourceVersion: found.resourceVersion };
+  }
+
+  async #replace(objects: readonly T[], resourceVersion: string): Promise<void> {
+    await this.#options.sink.replace(objects);
+    this.#known = identitiesOf(objects);
+    this.#seen = resourceVersion;
+    this.#listed = true;
   }
 
   async #fetch(
@@ -117,7 +131,9 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  async #watch(resourceVersion: string, signal: AbortSignal): Promise<ReflectorOutcome> {
+  /** A stream begins with all objects, which replace the known ones when the server says that they are all. */
+  async #watch(resourceVersion: string, signal: AbortSignal, streams: boolean): Promise<ReflectorOutcome> {
+    let initial = streams ? new Map<string, T>() : undefined;
     const { api, resource, clock, sink, random = Math.random } = this.#options;
     const startMs = clock.monotonic();
     // Spread, so that watches that began together do not end together.
@@ -128,16 +144,29 @@ export class Reflector<T extends KubeObject> {
       const watch = api.watch(resource, {
         ...this.#selection(),
         signal,
-        resourceVersion,
+        ...(resourceVersion === '' ? {} : { resourceVersion }),
         timeoutSeconds,
         allowBookmarks: true,
+        ...(streams ? { sendInitialEvents: true } : {}),
       });
       for await (const event of watch) {
         if (event.type === 'ERROR') throw event.error;
         this.#works();
         events++;
         if (event.type === 'BOOKMARK') {
-          this.#seen = event.resourceVersion || this.#seen;
+          if (initial === undefined) this.#seen = event.resourceVersion || this.#seen;
+          else if (event.initialEventsEnd === true) {
+            sinkFailed = true;
+            await this.#replace([...initial.values()], event.resourceVersion);
+            sinkFailed = false;
+            initial = undefined;
+          }
+          continue;
+        }
+        if (initial !== undefined) {
+          const [key] = identityOf(event.object);
+          if (event.type === 'DELETED') initial.delete(key);
+          else initial.set(key, event.object);
           continue;
         }
         sinkFailed = true;
@@ -146,10 +175,18 @@ export class Reflector<T extends KubeObject> {
         this.#note(event.type, event.object);
       }
       throwIfCancelled(signal);
+      if (initial !== undefined) {
+        const error = new Error('the watch ended before all objects were sent');
+        return this.#failed(error, { kind: 'stream-failed', asked: resourceVersion, failure: 'no-end' });
+      }
       return { kind: 'watch-ended', livedMs: clock.monotonic() - startMs, events };
     } catch (error) {
       // A sink that cannot take a change is broken; going on would lose the change.
       if (sinkFailed) throw error;
+      if (initial !== undefined) {
+        const failure = streamFailureOf(error);
+        return this.#failed(error, { kind: 'stream-failed', asked: resourceVersion, failure });
+      }
       return this.#failed(error, { kind: 'watch-failed', failure: failureOf(error) });
     }
   }
@@ -188,9 +225,16 @@ export class Reflector<T extends KubeObject> {
 
   #failed(error: unknown, outcome: ReflectorOutcome): ReflectorOutcome {
     if (isCancelled(error)) throw error;
+    const { do: next, because } = this.#after(outcome);
+    // Not every server streams; the list that takes its place tells of a real problem.
+    if (outcome.kind === 'stream-failed' && next === 'list') return outcome;
     this.#failing = true;
-    this.#options.onProblem?.(error, nextStep(outcome, this.#seen).because);
+    this.#options.onProblem?.(error, because);
     return outcome;
+  }
+
+  #after(outcome: ReflectorOutcome): ReflectorStep {
+    return nextStep(outcome, this.#seen, this.#options.api.streamsLists === true);
   }
 
   #works(): void {
