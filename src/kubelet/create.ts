@@ -159,7 +159,8 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     images: images.manager,
     users,
     actuated,
-    reinspect: (uid) => links.pleg.target.requestReinspect(uid),
+    reinspect: (uid, when) =>
+      when === 'now' ? links.pleg.target.requestReinspect(uid) : links.pleg.target.reinspectNext(uid),
     hasExclusiveCpus: resources.hasExclusiveCpus,
     internals: resources.internals,
     prepareResources: dra?.prepare,

@@ -8,6 +8,7 @@ import {
   type PodCgroupResizing,
   type PodStates,
   type PrepareResources,
+  type Reinspect,
   SyncFailure,
   type SyncStepResult,
   type VolumeResizing,
@@ -36,8 +37,8 @@ export interface SyncPorts extends SandboxPorts {
   readonly remover: ContainerRemover;
   readonly crashLoop: Backoff;
   readonly tickets: StartOrder;
-  /** Reinspects the pod although its state is unchanged. */
-  readonly reinspect: ((uid: string) => void) | undefined;
+  /** Reinspects the pod although its state is unchanged: now, or at its next relist. */
+  readonly reinspect: Reinspect | undefined;
   readonly podCgroups: PodCgroupResizing | undefined;
   readonly resizeVolume: VolumeResizing | undefined;
   readonly resizeRetries: ResizeRetries;

@@ -214,6 +214,8 @@ export interface ContainerVolumes {
   devices(pod: Pod, container: AnyContainer): Promise<readonly Init<Device>[]>;
 }
 
+export type Reinspect = (uid: string, when: 'now' | 'next') => void;
+
 /** Gives a mounted volume in memory another size; rejects if the volume is not mounted, or holds more than that. */
 export type VolumeResizing = (
   pod: Pod,

@@ -22,6 +22,7 @@ import type {
   PodStates,
   PrepareResources,
   ProbeVerdicts,
+  Reinspect,
   SyncStepResult,
   VolumeResizing,
 } from './contracts.js';
@@ -70,7 +71,7 @@ export interface RuntimeManagerOptions {
   /** The resources last applied to containers; absent: no in-place resize. */
   readonly actuated?: ActuatedResources;
   /** Reinspects a pod although its state is unchanged; called after every resize. */
-  readonly reinspect?: (uid: string) => void;
+  readonly reinspect?: Reinspect;
   readonly podCgroups?: PodCgroupResizing;
   /** Absent: no volume is resized. */
   readonly resizeVolume?: VolumeResizing | undefined;

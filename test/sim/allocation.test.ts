@@ -93,6 +93,21 @@ describe('a resize', () => {
     ]);
   });
 
+  it('of a pod whose containers are known has nothing listed before it is told', async () => {
+    const node = await startNode({ kubelet: kubeletOf() });
+    node.put(asking('a', '1'));
+    await node.untilReady('a');
+    await node.advance(2 * minute);
+    const before = node.line.calls.length;
+    node.put(asking('a', '1500m', { generation: 2 }));
+    await node.until('it is done', () => node.reasons('a').includes('ResizeCompleted'));
+    const methods = node.line.calls.slice(before).map(({ method }) => method);
+    expect(new Set(methods.slice(methods.indexOf('updateContainerResources') + 1))).toEqual(
+      new Set(['podSandboxStatus', 'containerStatus']),
+    );
+    expect(node.container('a')?.resources?.requests?.cpu).toBe('1500m');
+  });
+
   it('that the runtime takes its time for is shown to be under way', async () => {
     let isSlow = false;
     const node = await startNode({

@@ -19,6 +19,7 @@ import {
   type PodStates,
   type PrepareResources,
   type ProbeVerdicts,
+  type Reinspect,
   RuntimeManager,
   runtimeHandlerOf,
 } from '../../runtime-manager/index.js';
@@ -61,7 +62,7 @@ export interface RuntimePorts {
   /** Absent where pods have no directories to remember users in. */
   readonly users: Pick<UserNamespaces, 'of'> | undefined;
   readonly actuated: ActuatedResources;
-  readonly reinspect: (uid: string) => void;
+  readonly reinspect: Reinspect;
   /** Whether a container, or any of the pod if none is given, has CPUs for itself. Absent: none has. */
   readonly hasExclusiveCpus?: (pod: Pod, container?: AnyContainer) => boolean;
   /** Who binds containers to CPUs and memory. Absent: all may use everything. */

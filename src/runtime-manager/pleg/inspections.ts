@@ -33,7 +33,8 @@ interface Inspection {
 export class Inspections {
   readonly #options: InspectionsOptions;
   readonly #byPod = new Map<string, Inspection>();
-  readonly #reinspect = new Set<string>();
+  /** By pod, the position of the latest request in the order of all requests and relists. */
+  readonly #reinspect = new Map<string, number>();
   readonly #gate = new Gate(parallel);
   readonly #tasks: TaskGroup;
 
@@ -54,14 +55,14 @@ export class Inspections {
     return new Set(this.#byPod.keys());
   }
 
-  /** Makes the pod's next relist inspect it even if nothing changed. */
-  requestReinspect(uid: string): void {
-    this.#reinspect.add(uid);
+  /** Makes the pod's next relist inspect it even if nothing changed. A reading that began later will do. */
+  requestReinspect(uid: string, order: number): void {
+    this.#reinspect.set(uid, order);
   }
 
   /** Drops requests for pods that do not exist. */
   forgetStrangers(): void {
-    for (const uid of this.#reinspect) {
+    for (const uid of this.#reinspect.keys()) {
       if (this.#options.records.get(uid) === undefined) this.#reinspect.delete(uid);
     }
   }
@@ -136,15 +137,17 @@ export class Inspections {
     const listed = record?.current;
     if (record === undefined || listed === undefined || this.#byPod.get(uid) !== inspection) return;
     const events = comparePods(uid, record.old, listed);
+    const requestedAt = this.#reinspect.get(uid);
     const requested = this.#reinspect.delete(uid);
     if (events.length > 0 || requested) {
       // A status read by the relist will do, unless a newer one was requested.
-      const read = requested ? undefined : record.read;
+      const isOld = requestedAt !== undefined && record.readOrder < requestedAt;
+      const read = isOld ? undefined : record.read;
       const outcome = read === undefined ? await this.#read(listed) : { status: this.#withIps(uid, read) };
       if (this.#byPod.get(uid) !== inspection) return;
       cache.set(uid, outcome, listed.observedAtMs);
       if ('error' in outcome) {
-        this.#reinspect.add(uid);
+        this.#reinspect.set(uid, requestedAt ?? 0);
         onFailure();
         return;
       }

@@ -188,8 +188,13 @@ export class Pleg {
 
   /** Inspects the pod as soon as possible even if it looks unchanged, and emits at least one event. */
   requestReinspect(uid: string): void {
-    this.#inspections.requestReinspect(uid);
+    this.reinspectNext(uid);
     this.requestRelist(uid);
+  }
+
+  /** As `requestReinspect`, at the pod's next relist, which somebody else asks for. */
+  reinspectNext(uid: string): void {
+    this.#inspections.requestReinspect(uid, this.#requests.nextOrder());
   }
 
   /** Relists all pods as soon as possible. */

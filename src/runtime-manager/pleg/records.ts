@@ -9,6 +9,8 @@ export interface RelistedPod {
   current: ObservedPod | undefined;
   /** The full status if the last relist read it; undefined when it only listed. */
   read: ObservedPodStatus | undefined;
+  /** The position of that reading in the order of all requests and relists. */
+  readOrder: number;
   /** The containers and sandboxes known to belong to this pod. */
   ids: readonly string[];
 }
@@ -40,10 +42,11 @@ export class PodRecords {
   }
 
   /** Records what a relist showed of one pod. */
-  see(uid: string, pod: ObservedPod | undefined, read?: ObservedPodStatus): RelistedPod {
+  see(uid: string, pod: ObservedPod | undefined, read?: ObservedPodStatus, readOrder = 0): RelistedPod {
     const record = this.#recordOf(uid);
     record.current = pod;
     record.read = read;
+    record.readOrder = readOrder;
     return record;
   }
 
@@ -69,7 +72,14 @@ export class PodRecords {
   #recordOf(uid: string): RelistedPod {
     const known = this.#records.get(uid);
     if (known !== undefined) return known;
-    const created: RelistedPod = { uid, old: undefined, current: undefined, read: undefined, ids: [] };
+    const created: RelistedPod = {
+      uid,
+      old: undefined,
+      current: undefined,
+      read: undefined,
+      readOrder: 0,
+      ids: [],
+    };
     this.#records.set(uid, created);
     return created;
   }

@@ -122,6 +122,41 @@ describe('a relist of a pod that the agent has worked on', () => {
     expect(bench.taken()).toEqual(['ContainerStarted foreign']);
     await bench.stop();
   });
+  it('serves a reinspection by the very reading, if it was requested before', async () => {
+    await started();
+    make('p', 'c');
+    bench.pleg.requestPodRelist('p');
+    await settle();
+    bench.taken();
+    bench.runtime.calls.length = 0;
+    bench.pleg.reinspectNext('p');
+    await settle();
+    expect(bench.runtime.calls, 'nobody has asked for a relist yet').toEqual([]);
+    bench.pleg.requestPodRelist('p');
+    await settle();
+    expect(bench.runtime.calls).toEqual(['read s-p c']);
+    expect(bench.taken()).toEqual(['PodSync p']);
+    await bench.stop();
+  });
+  it('reads again for a reinspection requested while it reads', async () => {
+    await started();
+    make('p', 'c');
+    bench.pleg.requestPodRelist('p');
+    await settle();
+    bench.taken();
+    bench.runtime.calls.length = 0;
+    bench.pleg.reinspectNext('p');
+    bench.pleg.requestPodRelist('p');
+    const read = bench.runtime.byId.read;
+    bench.runtime.byId.read = (...request) => {
+      bench.pleg.reinspectNext('p');
+      return read.apply(bench.runtime.byId, request);
+    };
+    await settle();
+    expect(bench.runtime.calls).toEqual(['read s-p c', 'inspect p']);
+    expect(bench.taken()).toEqual(['PodSync p']);
+    await bench.stop();
+  });
   it('reads again for a reinspection requested meanwhile', async () => {
     await started();
     make('p', 'c');

@@ -89,7 +89,7 @@ export class Relister {
       runtime.byId?.seen(uid, created);
       // An unknown pod that does not exist counts as observed, too.
       if (pod !== undefined || records.get(uid) !== undefined) {
-        const inspection = inspections.reconcile(records.see(uid, pod, read?.status));
+        const inspection = inspections.reconcile(records.see(uid, pod, read?.status, order));
         if (inspection !== undefined) inspected.push(inspection);
       }
       awaited.relisted(uid, pod, order);

@@ -77,8 +77,9 @@ export async function resizePod(
       error,
     });
   } finally {
-    // A resize changes no state, so the pod must be reinspected; not if nothing was changed.
-    if (isChanged) ports.reinspect?.(uid);
+    // A resize changes no state, so the pod must be reinspected; not if nothing was changed. The end of the sync has the pod
+    // relisted, and whoever looks sooner looks twice; only a sync that is cut off may end without that.
+    if (isChanged) ports.reinspect?.(uid, signal?.aborted === true ? 'now' : 'next');
   }
 }
 
