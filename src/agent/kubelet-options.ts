@@ -9,12 +9,12 @@ import { type Logind, shutdownGroups } from '../node/index.js';
 import type { StandaloneObjects } from '../pods/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
 import type { MachineFacts } from '../runtime-manager/config/index.js';
-import { containerdEvents, criEvents } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { Tracer } from '../tracing/index.js';
 import type { AgentCgroups } from './cgroups.js';
 import { configProposals } from './config-proposals.js';
 import { containerManager } from './container-manager.js';
+import { runtimeEventSources } from './event-sources.js';
 import { evicts } from './eviction-choice.js';
 import { type KernelTasksOptions, kernelTasks } from './kernel-tasks.js';
 import { kubernetesVersion } from './version.js';
@@ -94,7 +94,7 @@ export async function kubeletOptions(
       boundsAllocatable: !flags.experimentalAllocatableIgnoreEviction,
       evicts: evicts(configuration),
     },
-    eventSources: [criEvents, () => containerdEvents(config.containerRuntimeEndpoint)],
+    eventSources: runtimeEventSources(configuration),
     pulls: () => new ContainerdContent(config.containerRuntimeEndpoint),
   };
 }

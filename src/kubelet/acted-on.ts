@@ -161,6 +161,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'DRAOptionalNodeOperations',
   'DRAWorkloadResourceClaims',
   'EmptyDirVolumeMode',
+  'EventedPLEG',
   'ExtendWebSocketsToKubelet',
   'GRPCContainerProbeTLS',
   'GracefulNodeShutdown',

@@ -51,7 +51,10 @@ export class RuntimeEvents {
     this.#options.timeline.record({
       kind: 'notice',
       what: 'pleg.events',
-      message: 'the runtime supports no events; polling it instead',
+      message:
+        this.#options.sources.length === 0
+          ? 'polling the runtime; its events are not asked for'
+          : 'the runtime supports no events; polling it instead',
     });
   }
 
