@@ -1,6 +1,7 @@
 /** `createAgent`: the node's agent for a program that owns its process. The code that it runs is loaded by `run`. */
 import type { LoadedConfiguration } from '../config/index.js';
 import type { Kubelet } from '../kubelet/index.js';
+import type { ClusterSettings, OpenCluster } from './cluster.js';
 import { descriptorSink, type LogSink } from './log-writer.js';
 
 export interface AgentOptions {
@@ -21,6 +22,11 @@ export interface AgentOptions {
    * @default `logSink` if that is given, else standard output of this process
    */
   readonly infoSink?: LogSink;
+  /**
+   * The API that the node belongs to, if it is in this process.
+   * @default the one that the configuration's kubeconfig names, if any
+   */
+  readonly openCluster?: ((node: ClusterSettings) => Promise<OpenCluster>) | undefined;
 }
 
 export interface Agent {
@@ -40,6 +46,7 @@ export function createAgent({
   environment = process.env,
   logSink: given,
   infoSink = given ?? descriptorSink(process.stdout.fd),
+  openCluster,
 }: AgentOptions): Agent {
   const logSink = given ?? descriptorSink(process.stderr.fd);
   let resolveReady: (kubelet: Kubelet) => void = () => {};
@@ -57,7 +64,7 @@ export function createAgent({
       hasRun = true;
       try {
         const { runAgent } = await import('./run-agent.js');
-        await runAgent({ configuration, environment, logSink, infoSink }, signal, resolveReady);
+        await runAgent({ configuration, environment, logSink, infoSink, openCluster }, signal, resolveReady);
         rejectReady(new Error('the agent was stopped before it was ready'));
       } catch (error) {
         rejectReady(error);

@@ -3,6 +3,7 @@
  * systemd that it is ready. The program that runs it owns arguments, signals and exit codes.
  */
 export { type Agent, type AgentOptions, createAgent } from './agent.js';
+export type { ClusterSettings, OpenCluster } from './cluster.js';
 export { ignoreOutputErrors, type LogSink } from './log-writer.js';
 export { chooseNodeName } from './node-name.js';
 export { type ConfigurationSource, readConfiguration } from './read-configuration.js';

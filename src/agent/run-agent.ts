@@ -35,13 +35,15 @@ import { startTracing } from './tracing.js';
 import { announceUserNamespace, userNamespaceRule } from './user-namespace.js';
 import { kubernetesVersion } from './version.js';
 
+type RunAgentOptions = Required<Omit<AgentOptions, 'openCluster'>> & Pick<AgentOptions, 'openCluster'>;
+
 /** Runs until the signal is aborted or the agent cannot go on; nothing of it is left afterwards. */
 export async function runAgent(
-  options: Required<AgentOptions>,
+  options: RunAgentOptions,
   signal: AbortSignal,
   onReady: (kubelet: Kubelet) => void,
 ): Promise<void> {
-  const { configuration, environment, logSink, infoSink } = options;
+  const { configuration, environment, logSink, infoSink, openCluster } = options;
   const { flags, config } = configuration;
   const host = await readMachineFacts();
   refuseImpossible(configuration, host);
@@ -50,7 +52,7 @@ export async function runAgent(
   try {
     // Before all that two agents would share: the timeline on disk, the ports, the runtime.
     await whileLocked(flags, { clock: systemClock, timeline: log.timeline }, signal, (untilStopped) =>
-      runLogged({ configuration, environment, host, systemd, log, onReady }, untilStopped),
+      runLogged({ configuration, environment, host, systemd, log, onReady, openCluster }, untilStopped),
     );
   } finally {
     await log.close();
@@ -61,10 +63,11 @@ interface LoggedRun extends Pick<AgentNode, 'configuration' | 'environment' | 'h
   readonly systemd: Systemd;
   readonly log: LoggedTimeline;
   readonly onReady: (kubelet: Kubelet) => void;
+  readonly openCluster: AgentOptions['openCluster'];
 }
 
 async function runLogged(
-  { configuration, environment, host, systemd, log, onReady }: LoggedRun,
+  { configuration, environment, host, systemd, log, onReady, openCluster }: LoggedRun,
   signal: AbortSignal,
 ): Promise<void> {
   const { flags, config, standalone } = configuration;
@@ -92,7 +95,7 @@ async function runLogged(
     const { tracer } = tracing;
     try {
       const node: AgentNode = { configuration, nodeName, environment, host, timeline, registry, tracer };
-      const cluster = standalone ? undefined : await enterCluster(node, signal);
+      const cluster = standalone ? undefined : await enterCluster(node, openCluster, signal);
       try {
         if (signal.aborted) return;
         const metrics = registry.once(createCriMetrics);
@@ -120,7 +123,12 @@ async function runLogged(
 }
 
 /** A first certificate may take an hour to be signed; the signal ends the wait. Undefined: it did. */
-async function enterCluster(node: AgentNode, signal: AbortSignal): Promise<OpenCluster | undefined> {
+async function enterCluster(
+  node: AgentNode,
+  given: AgentOptions['openCluster'],
+  signal: AbortSignal,
+): Promise<OpenCluster | undefined> {
+  if (given !== undefined) return await unlessAborted(signal, given(node));
   const { openCluster } = await import('./cluster.js');
   return await unlessAborted(signal, openCluster(node, signal));
 }

@@ -23,6 +23,16 @@ export const commands: readonly Command[] = [
     run: async (argv) => (await import('./run/index.js')).runRun(argv),
   },
   {
+    name: 'up',
+    synopsis: '[flags]',
+    about: 'make this machine a Kubernetes of one node, for kubectl; needs no cluster',
+    spec: async () => (await import('./up/options.js')).upSpec,
+    run: async (argv) => {
+      setV8Flags('agent');
+      return (await import('./up/index.js')).runUp(argv);
+    },
+  },
+  {
     name: 'agent',
     synopsis: '[flags]',
     about: 'run as the agent of a node; "agent" may be left out before a flag',

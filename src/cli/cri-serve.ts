@@ -119,7 +119,7 @@ function socketPathOf(listen: string): string {
 }
 
 /** Creates the socket with mode 0600 from the start, so that only its user can open it. */
-async function servePrivately(
+export async function servePrivately(
   cri: CriRuntime,
   socketPath: string,
 ): Promise<Awaited<ReturnType<typeof serveCri>>> {

@@ -61,6 +61,8 @@ export interface AgentEntries {
 
   /** The main port listens, or has a problem. */
   'server.main': NoData;
+  /** The port of the node's own API listens, or has a problem. */
+  'server.api': NoData;
   /** The read-only port listens, or has a problem. */
   'server.readonly': NoData;
   /** The health port listens, or has a problem. */

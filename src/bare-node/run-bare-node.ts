@@ -1,0 +1,207 @@
+/** A node that is its own cluster: its API, the agent as its node, and the controllers, in one process. */
+import path from 'node:path';
+import { createAgent, kubernetesVersion, type OpenCluster, StartFailure } from '../agent/index.js';
+import { type Clock, errorText, systemClock } from '../async/index.js';
+import type { LoadedConfiguration } from '../config/index.js';
+import { linuxHost } from '../host/index.js';
+import { ObjectFiles } from '../kube-api/files/object-files.js';
+import {
+  ApiHandler,
+  Discovery,
+  LocalKubeApi,
+  ownersGroup,
+  PostedObjects,
+  postedKinds,
+  postedResponses,
+  ServedApi,
+  Storage,
+  scaleResponses,
+  servedKinds,
+  serverFacts,
+  tablePrinter,
+} from '../kube-api/index.js';
+import { recordedDurableFiles } from '../kubelet/start-up/durable-files.js';
+import { kubernetesArchitecture } from '../node/index.js';
+import { podRoutes, type ServerListener } from '../server/index.js';
+import type { Route } from '../server/routes.js';
+import { Timeline } from '../timeline/index.js';
+import { startApiListener } from './api-listener.js';
+import { type NodeAuthority, openAuthority } from './authority.js';
+import { createFirstObjects } from './first-objects.js';
+import { kubeconfigText, mergedKubeconfig, ownerKubeconfig } from './kubeconfig.js';
+import { serviceAccountTokens } from './service-account-tokens.js';
+
+export interface BareNodeOptions {
+  /** Of the agent, as a node of a cluster. */
+  readonly configuration: LoadedConfiguration;
+  readonly nodeName: string;
+  /** Holds the objects, the certificates and the kubeconfig. */
+  readonly stateDir: string;
+  readonly address: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly clock?: Clock;
+  readonly timeline?: Timeline;
+  readonly serviceAddresses: { readonly api: string; readonly dns: string };
+  readonly clusterDomain: string;
+  /** Whether pods have addresses of their own; if not, they share the host's. */
+  readonly podNetwork: boolean;
+  /** Puts our entries into a user's kubeconfig: it gets a function from the text that is there to the new one. */
+  readonly mergeKubeconfig?: ((merged: (existing: string) => string) => Promise<void>) | undefined;
+  /** Called when the API answers, before the node is ready. */
+  readonly onServing: (facts: { readonly server: string; readonly kubeconfigFile: string }) => void;
+}
+
+/** Kinds that live as long as the process: they say what is the case now. */
+const transient: ReadonlySet<string> = new Set(['events', 'leases']);
+
+/** Resolves when everything has stopped. Rejects with a StartFailure when the node cannot run. */
+export async function runBareNode(options: BareNodeOptions, signal: AbortSignal): Promise<void> {
+  const { stateDir, nodeName, clock = systemClock, timeline = new Timeline({ clock }) } = options;
+  const durable = recordedDurableFiles({ files: linuxHost().files, clock, timeline, nodeName });
+  const storage = new Storage();
+  const files = new ObjectFiles({
+    dir: path.join(stateDir, 'objects'),
+    files: durable,
+    clock,
+    kept: servedKinds.map(({ resource }) => resource).filter(({ plural }) => !transient.has(plural)),
+    onFailure: (file, error) =>
+      timeline.record({
+        kind: 'problem',
+        what: 'server.api',
+        message: `${file} cannot be written; it is tried again`,
+        error,
+      }),
+  });
+  await files.open(storage).catch((error: unknown) => {
+    throw new StartFailure(`cannot read the objects below ${stateDir}: ${errorText(error)}`, {
+      cause: error,
+    });
+  });
+  try {
+    const api = new ServedApi({ clock, storage, settled: () => files.settled() });
+    const { serviceAddresses } = options;
+    await createFirstObjects(api, { apiServiceIp: serviceAddresses.api, dnsServiceIp: serviceAddresses.dns });
+    const authority = await openAuthority({
+      dir: path.join(stateDir, 'pki'),
+      files: durable,
+      clock,
+      ownersGroup,
+      names: servingNames(options),
+    });
+    await serve(api, authority, { ...options, clock, timeline }, signal);
+  } finally {
+    await files.close();
+  }
+}
+
+type ServeOptions = BareNodeOptions & { readonly clock: Clock; readonly timeline: Timeline };
+
+async function serve(
+  api: ServedApi,
+  authority: NodeAuthority,
+  options: ServeOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { address, clock, timeline, clusterDomain, stateDir } = options;
+  const issuer = `https://kubernetes.default.svc.${clusterDomain}`;
+  const tokens = serviceAccountTokens({ keyPem: authority.tokenKeyPem, issuer, clock, api });
+  const posted = new PostedObjects(api, tokens);
+  const local = new LocalKubeApi(api, posted);
+  let routes: readonly Route[] | undefined;
+  const listener = await startApiListener({
+    api,
+    handler: new ApiHandler({
+      api,
+      discovery: new Discovery({
+        kinds: api.kinds,
+        posted: postedKinds,
+        serverAddress: `${address}:${options.port}`,
+      }),
+      printer: tablePrinter,
+      others: [
+        serverFacts({ kubernetesVersion, platform: `linux/${kubernetesArchitecture(process.arch)}` }),
+        postedResponses(api, posted),
+        scaleResponses(api),
+      ],
+    }),
+    authority,
+    tokens,
+    kubeletRoutes: () => routes,
+    address,
+    port: options.port,
+    clock,
+    timeline,
+  }).catch((error: unknown) => {
+    throw new StartFailure(
+      `cannot serve the API on ${address}:${options.port}: ${errorText(error)}; stop what listens there, or choose another --port`,
+      { cause: error },
+    );
+  });
+  try {
+    await announce(listener, authority, options);
+    const agent = createAgent({
+      configuration: options.configuration,
+      openCluster: () => Promise.resolve(inProcess(local)),
+    });
+    const running = agent.run(signal);
+    void agent.ready().then(
+      (kubelet) => {
+        routes = podRoutes(kubelet, { splitLogStreams: true, translateStreams: true });
+      },
+      // Whoever awaits the run hears of it.
+      () => undefined,
+    );
+    await running;
+  } finally {
+    api.endWatches();
+    await listener.close();
+  }
+
+  async function announce(
+    open: ServerListener,
+    { caPem, owner }: NodeAuthority,
+    { onServing }: BareNodeOptions,
+  ): Promise<void> {
+    const server = `https://${address}:${open.address()?.port ?? options.port}`;
+    const kubeconfigFile = path.join(stateDir, 'kubeconfig');
+    const kubeconfig = kubeconfigText(ownerKubeconfig(server, { caPem, owner }));
+    const durable = recordedDurableFiles({
+      files: linuxHost().files,
+      clock,
+      timeline,
+      nodeName: options.nodeName,
+    });
+    await durable.write(kubeconfigFile, kubeconfig, { mode: 0o600, directoryMode: 0o700 });
+    const ours = ownerKubeconfig(server, { caPem, owner });
+    await options.mergeKubeconfig?.((existing) => mergedKubeconfig(existing, ours));
+    onServing({ server, kubeconfigFile });
+  }
+}
+
+/** The API in the same process: there is no connection that could break, and no certificate of a client. */
+function inProcess(api: LocalKubeApi): OpenCluster {
+  return {
+    apis: { main: api, heartbeat: api, events: api, resetConnections: () => undefined },
+    signer: () => api,
+    watchIdentity: () => new Promise(() => undefined),
+    close: () => undefined,
+  };
+}
+
+function servingNames({ nodeName, address, serviceAddresses, clusterDomain }: BareNodeOptions): {
+  dnsNames: string[];
+  ipAddresses: string[];
+} {
+  return {
+    dnsNames: [
+      'localhost',
+      'kubernetes',
+      'kubernetes.default',
+      'kubernetes.default.svc',
+      `kubernetes.default.svc.${clusterDomain}`,
+      nodeName.toLowerCase(),
+    ],
+    ipAddresses: [...new Set(['127.0.0.1', '::1', address, serviceAddresses.api])],
+  };
+}

@@ -1,0 +1,131 @@
+/** `nodelet up`: a Kubernetes of one node in one process. */
+import { readFile } from 'node:fs/promises';
+import { chooseNodeName, readConfiguration, StartFailure } from '../../agent/index.js';
+import { errorText, systemClock, systemErrorCode } from '../../async/index.js';
+import { ConfigurationError, type LoadedConfiguration } from '../../config/index.js';
+import { UsageError } from '../client/usage-error.js';
+import { openEndpoint, type RuntimeEndpoint } from './open-endpoint.js';
+import { parseUpArguments, type UpOptions, upUsage } from './options.js';
+import { writeOwnFile } from './own-file.js';
+
+/** Of virtual addresses for Services. */
+const serviceAddresses = { api: '10.96.0.1', dns: '10.96.0.10' } as const;
+const clusterDomain = 'cluster.local';
+
+export async function runUp(argv: readonly string[]): Promise<number> {
+  try {
+    const options = parseUpArguments(argv);
+    if (options === 'help') {
+      process.stdout.write(upUsage);
+      return 0;
+    }
+    await up(options);
+    return 0;
+  } catch (error) {
+    process.stderr.write(`nodelet up: ${errorText(error)}\n`);
+    if (error instanceof UsageError) {
+      process.stderr.write("Run 'nodelet up --help' for usage.\n");
+      return 2;
+    }
+    if (error instanceof ConfigurationError && error.hint !== undefined)
+      process.stderr.write(`${error.hint}\n`);
+    else if (
+      !(error instanceof StartFailure) &&
+      !(error instanceof ConfigurationError) &&
+      error instanceof Error
+    )
+      process.stderr.write(`${error.stack ?? ''}\n`);
+    return 1;
+  }
+}
+
+async function up(options: UpOptions): Promise<void> {
+  const stop = new AbortController();
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stop.signal.aborted) process.exit(1);
+    stop.abort(`received ${signal}`);
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  try {
+    const runtime = await openEndpoint(options, systemClock, (message, error) =>
+      process.stderr.write(`${message}: ${errorText(error)}\n`),
+    );
+    try {
+      if (!options.quiet) process.stderr.write(`${runtime.line}\n`);
+      const configuration = await agentConfiguration(options, runtime);
+      const { runBareNode } = await import('../../bare-node/index.js');
+      await runBareNode(
+        {
+          configuration,
+          nodeName: chooseNodeName(configuration.flags.hostnameOverride),
+          stateDir: options.stateDir,
+          address: '127.0.0.1',
+          port: options.port,
+          serviceAddresses,
+          clusterDomain,
+          podNetwork: runtime.podNetwork,
+          onServing: (facts) => announce(options, facts),
+          mergeKubeconfig:
+            options.mergeInto === undefined ? undefined : (ours) => merge(options.mergeInto ?? '', ours),
+        },
+        stop.signal,
+      );
+    } finally {
+      await runtime.close();
+    }
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  }
+}
+
+function announce(
+  { quiet, mergeInto }: UpOptions,
+  { server, kubeconfigFile }: { server: string; kubeconfigFile: string },
+): void {
+  if (quiet) return;
+  const use =
+    mergeInto === undefined ? `export KUBECONFIG=${kubeconfigFile}` : 'kubectl config use-context nodelet';
+  process.stderr.write(`the API of this node is at ${server}; to use it:\n  ${use}\n  kubectl get nodes\n`);
+}
+
+/** Our flags first: whoever gives one again after "--" wins. */
+async function agentConfiguration(
+  { stateDir, agentFlags }: UpOptions,
+  { endpoint, usesCgroups }: RuntimeEndpoint,
+): Promise<LoadedConfiguration> {
+  const loaded = await readConfiguration({
+    argv: [
+      // Makes it a node of a cluster; the API itself is in this process.
+      `--kubeconfig=${stateDir}/kubeconfig`,
+      `--root-dir=${stateDir}/kubelet`,
+      `--cert-dir=${stateDir}/kubelet/pki`,
+      `--container-runtime-endpoint=${endpoint}`,
+      '--address=127.0.0.1',
+      // A machine that somebody has at hand is taken as it is.
+      '--fail-cgroupv1=false',
+      '--fail-swap-on=false',
+      ...(usesCgroups ? [] : ['--cgroups-per-qos=false', '--enforce-node-allocatable=']),
+      `--client-ca-file=${stateDir}/pki/ca.crt`,
+      '--authentication-token-webhook=true',
+      '--anonymous-auth=false',
+      '--authorization-mode=Webhook',
+      `--cluster-dns=${serviceAddresses.dns}`,
+      `--cluster-domain=${clusterDomain}`,
+      ...agentFlags,
+    ],
+  });
+  if (loaded.kind !== 'run') throw new UsageError('--help and --version are no flags to run a node with');
+  return loaded;
+}
+
+async function merge(file: string, merged: (existing: string) => string): Promise<void> {
+  try {
+    const existing = await readFile(file, 'utf8').catch((error: unknown) => {
+      if (systemErrorCode(error) === 'ENOENT') return '';
+      throw error;
+    });
+    await writeOwnFile(file, merged(existing));
+  } catch (error) {
+    throw new StartFailure(`--merge-kubeconfig: ${file}: ${errorText(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,126 @@
+/** The command line of `nodelet up`. */
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { bool, type FlagSpecs, flagHelp, string } from '../../flags/index.js';
+import type { CommandSpec } from '../client/command.js';
+import { parseCommandFlags } from '../client/flags.js';
+import { UsageError } from '../client/usage-error.js';
+import type { WantedRuntime } from '../runtime-choice.js';
+
+const runtimes = ['auto', 'containerd', 'process'] as const satisfies readonly WantedRuntime[];
+const defaultPort = 6443;
+
+const flags = {
+  'state-dir': {
+    type: string,
+    valueName: 'DIR',
+    about: 'where objects, certificates and pods are kept (default /var/lib/nodelet/node for root)',
+  },
+  port: {
+    type: string,
+    valueName: 'PORT',
+    about: `the port of the API on 127.0.0.1 (default ${defaultPort})`,
+  },
+  runtime: {
+    type: string,
+    valueName: 'RUNTIME',
+    choices: runtimes,
+    about: 'what pods run on: auto, containerd or process, as for "nodelet run" (default auto)',
+  },
+  'container-runtime-endpoint': {
+    type: string,
+    valueName: 'SOCKET',
+    about: 'the CRI socket of a running container runtime',
+  },
+  'merge-kubeconfig': {
+    type: bool,
+    about: 'add the context "nodelet" to your kubeconfig ($KUBECONFIG or ~/.kube/config)',
+  },
+  quiet: { type: bool, shorthand: 'q', about: 'print only problems' },
+  help: { type: bool, shorthand: 'h', about: 'show this help' },
+} as const satisfies FlagSpecs;
+
+export const upUsage = `Makes this machine a whole Kubernetes of one node: an API for kubectl, the node, and the controllers.
+
+Usage:
+  nodelet up [flags] [-- AGENT FLAGS]
+
+Everything is in one process. The API listens on 127.0.0.1; only holders of the kubeconfig that it writes get in.
+Objects live as manifests below the state directory, and are there again after a restart or a crash. Ctrl-C stops the
+process and leaves the pods running; the next "nodelet up" takes them over.
+
+What follows "--" are flags of "nodelet agent", such as --node-labels or --v.
+
+Flags:
+${flagHelp(flags, { column: 26 }).join('\n')}
+
+Examples:
+  nodelet up --merge-kubeconfig             then: kubectl --context nodelet get nodes
+  export KUBECONFIG=/var/lib/nodelet/node/kubeconfig
+  kubectl apply -f web.yaml
+`;
+
+export interface UpOptions {
+  readonly stateDir: string;
+  readonly port: number;
+  readonly runtime: WantedRuntime;
+  readonly endpoint: string | undefined;
+  /** The file to merge into; undefined: none. */
+  readonly mergeInto: string | undefined;
+  readonly quiet: boolean;
+  readonly agentFlags: readonly string[];
+}
+
+/** For completion; `--help` prints `upUsage`. */
+export const upSpec: CommandSpec<typeof flags> = {
+  name: 'up',
+  about: 'Makes this machine a Kubernetes of one node.',
+  synopsis: ['[flags] [-- AGENT FLAGS]'],
+  flags,
+  examples: [],
+};
+
+/** Throws a UsageError that says what to write instead. */
+export function parseUpArguments(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): UpOptions | 'help' {
+  const { values, positionals, rest = [] } = parseCommandFlags(argv, flags);
+  if (values.help) return 'help';
+  if (positionals[0] !== undefined)
+    throw new UsageError(
+      `${JSON.stringify(positionals[0])} is one argument too many; manifests are applied with kubectl`,
+    );
+  const { runtime = 'auto' } = values;
+  const wanted = runtimes.find((known) => known === runtime);
+  if (wanted === undefined) throw new UsageError(`--runtime ${runtime}: write auto, containerd or process`);
+  return {
+    stateDir: path.resolve(values['state-dir'] ?? defaultStateDir(env)),
+    port: portOf(values.port),
+    runtime: wanted,
+    endpoint: values['container-runtime-endpoint'],
+    mergeInto: values['merge-kubeconfig'] ? userKubeconfig(env) : undefined,
+    quiet: values.quiet,
+    agentFlags: rest,
+  };
+}
+
+function portOf(given: string | undefined): number {
+  if (given === undefined) return defaultPort;
+  const port = /^\d{1,5}$/.test(given) ? Number(given) : -1;
+  if (port >= 0 && port <= 65_535) return port;
+  throw new UsageError(`--port ${given}: write a number from 1 to 65535, or 0 for any free one`);
+}
+
+function defaultStateDir(env: NodeJS.ProcessEnv): string {
+  const own = env.NODELET_STATE_DIR;
+  if (own) return path.join(own, 'node');
+  if (process.getuid?.() === 0) return '/var/lib/nodelet/node';
+  return path.join(env.XDG_STATE_HOME || path.join(env.HOME || homedir(), '.local/state'), 'nodelet/node');
+}
+
+/** The first file of `$KUBECONFIG`, as kubectl writes to it. */
+function userKubeconfig(env: NodeJS.ProcessEnv): string {
+  const [first] = (env.KUBECONFIG ?? '').split(':');
+  return first ? path.resolve(first) : path.join(env.HOME || homedir(), '.kube/config');
+}
