@@ -3,6 +3,7 @@ import path from 'node:path';
 import { createAgent, kubernetesVersion, type OpenCluster, StartFailure } from '../agent/index.js';
 import { type Clock, errorText, systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
+import { createControllers } from '../controllers/index.js';
 import { linuxHost } from '../host/index.js';
 import { ObjectFiles } from '../kube-api/files/object-files.js';
 import {
@@ -144,7 +145,18 @@ async function serve(
       configuration: options.configuration,
       openCluster: () => Promise.resolve(inProcess(local)),
     });
-    const running = agent.run(signal);
+    const stop = new AbortController();
+    const forward = (): void => stop.abort(signal.reason);
+    signal.addEventListener('abort', forward, { once: true });
+    const running = agent.run(stop.signal);
+    const controlling = createControllers({
+      api: local,
+      clock,
+      timeline,
+      nodeName: options.nodeName,
+      rootCa: authority.caPem,
+      kinds: api.kinds.map(({ resource }) => resource),
+    }).run(stop.signal);
     void agent.ready().then(
       (kubelet) => {
         routes = podRoutes(kubelet, { splitLogStreams: true, translateStreams: true });
@@ -152,7 +164,13 @@ async function serve(
       // Whoever awaits the run hears of it.
       () => undefined,
     );
-    await running;
+    try {
+      await Promise.race([running, controlling]);
+    } finally {
+      signal.removeEventListener('abort', forward);
+      stop.abort(signal.reason);
+      await Promise.allSettled([running, controlling]);
+    }
   } finally {
     api.endWatches();
     await listener.close();

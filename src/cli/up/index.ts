@@ -1,8 +1,10 @@
 /** `nodelet up`: a Kubernetes of one node in one process. */
 import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { chooseNodeName, readConfiguration, StartFailure } from '../../agent/index.js';
 import { errorText, systemClock, systemErrorCode } from '../../async/index.js';
 import { ConfigurationError, type LoadedConfiguration } from '../../config/index.js';
+import { yamlText } from '../../kube-api/files/yaml-writer.js';
 import { UsageError } from '../client/usage-error.js';
 import { openEndpoint, type RuntimeEndpoint } from './open-endpoint.js';
 import { parseUpArguments, type UpOptions, upUsage } from './options.js';
@@ -88,29 +90,41 @@ function announce(
   process.stderr.write(`the API of this node is at ${server}; to use it:\n  ${use}\n  kubectl get nodes\n`);
 }
 
-/** Our flags first: whoever gives one again after "--" wins. */
+/** What the agent of such a node needs; whoever gives one of these after "--" wins. */
 async function agentConfiguration(
   { stateDir, agentFlags }: UpOptions,
   { endpoint, usesCgroups }: RuntimeEndpoint,
 ): Promise<LoadedConfiguration> {
+  const file = path.join(stateDir, 'agent.yaml');
+  await writeOwnFile(
+    file,
+    yamlText({
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      address: '127.0.0.1',
+      readOnlyPort: 0,
+      containerRuntimeEndpoint: endpoint,
+      // A machine that somebody has at hand is taken as it is.
+      failCgroupV1: false,
+      failSwapOn: false,
+      ...(usesCgroups ? {} : { cgroupsPerQOS: false, enforceNodeAllocatable: [] }),
+      authentication: {
+        anonymous: { enabled: false },
+        webhook: { enabled: true },
+        x509: { clientCAFile: path.join(stateDir, 'pki', 'ca.crt') },
+      },
+      authorization: { mode: 'Webhook' },
+      clusterDNS: [serviceAddresses.dns],
+      clusterDomain,
+    }),
+  );
   const loaded = await readConfiguration({
     argv: [
+      `--config=${file}`,
       // Makes it a node of a cluster; the API itself is in this process.
-      `--kubeconfig=${stateDir}/kubeconfig`,
-      `--root-dir=${stateDir}/kubelet`,
-      `--cert-dir=${stateDir}/kubelet/pki`,
-      `--container-runtime-endpoint=${endpoint}`,
-      '--address=127.0.0.1',
-      // A machine that somebody has at hand is taken as it is.
-      '--fail-cgroupv1=false',
-      '--fail-swap-on=false',
-      ...(usesCgroups ? [] : ['--cgroups-per-qos=false', '--enforce-node-allocatable=']),
-      `--client-ca-file=${stateDir}/pki/ca.crt`,
-      '--authentication-token-webhook=true',
-      '--anonymous-auth=false',
-      '--authorization-mode=Webhook',
-      `--cluster-dns=${serviceAddresses.dns}`,
-      `--cluster-domain=${clusterDomain}`,
+      `--kubeconfig=${path.join(stateDir, 'kubeconfig')}`,
+      `--root-dir=${path.join(stateDir, 'kubelet')}`,
+      `--cert-dir=${path.join(stateDir, 'kubelet', 'pki')}`,
       ...agentFlags,
     ],
   });

@@ -44,7 +44,13 @@ export async function openEndpoint(
           { cause: error },
         );
       });
-      return { endpoint: containerd.endpoint, line, podNetwork, usesCgroups: true, close: () => containerd.stop() };
+      return {
+        endpoint: containerd.endpoint,
+        line,
+        podNetwork,
+        usesCgroups: true,
+        close: () => containerd.stop(),
+      };
     }
     case 'process': {
       const { ProcessRuntime } = await import('../../runtimes/process/index.js');
