@@ -96,12 +96,12 @@ export async function runBareNode(options: BareNodeOptions, signal: AbortSignal)
   }
 }
 
-type ServeOptions = BareNodeOptions & { readonly clock: Clock; readonly timeline: Timeline };
+type ServingOptions = BareNodeOptions & { readonly clock: Clock; readonly timeline: Timeline };
 
 async function serve(
   api: ServedApi,
   authority: NodeAuthority,
-  options: ServeOptions,
+  options: ServingOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { address, clock, timeline, clusterDomain, stateDir } = options;
