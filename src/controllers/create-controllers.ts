@@ -8,6 +8,7 @@ import { ObjectCaches } from './driver/object-caches.js';
 import { EventWriter } from './events/event-writer.js';
 import type { ObjectEvents } from './events/object-events.js';
 import { createGarbageCollector } from './garbage/garbage-collector.js';
+import { createJobController } from './job/job-controller.js';
 import { createNamespaceController } from './namespaces/namespace-controller.js';
 import { createNodeBinder } from './node-binder/node-binder.js';
 import { createReplicaSetController } from './replica-set/replica-set-controller.js';
@@ -60,6 +61,7 @@ export function createControllers(options: ControllersOptions): Controllers {
   const controllers: readonly Controller[] = [
     createReplicaSetController(context),
     createDeploymentController(context),
+    createJobController(context),
     createGarbageCollector(context, kinds),
     createNodeBinder(context),
     createNamespaceController(context, kinds),
