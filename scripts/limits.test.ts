@@ -5,6 +5,7 @@ import { controllerLimits } from '../src/controllers/limits.js';
 import { dbusLimits } from '../src/dbus/limits.js';
 import { grpcClientLimits, grpcServerLimits } from '../src/grpc/limits.js';
 import { httpGetLimits } from '../src/http-get/limits.js';
+import { kubeApiLimits } from '../src/kube-api/limits.js';
 import { apiClientLimits } from '../src/kube-client/limits.js';
 import { pluginLimits } from '../src/plugins/limits.js';
 import { podsApiLimits } from '../src/pods/pods-api/limits.js';
@@ -53,6 +54,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/tracing/limits.ts traceLimits': traceLimits,
   'src/services/limits.ts servicesLimits': servicesLimits,
   'src/controllers/limits.ts controllerLimits': controllerLimits,
+  'src/kube-api/limits.ts kubeApiLimits': kubeApiLimits,
 };
 
 /** As people read it: the unit is at the end of the constant's name. */

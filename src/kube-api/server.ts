@@ -13,9 +13,11 @@ import type {
   WatchOptions,
 } from '../kube-client/port.js';
 import { apiVersionOf, qualifiedPlural, type Resource } from '../kube-client/resources.js';
+import { CreateReadiness } from './kinds/create-readiness.js';
 import { kindRules } from './kinds/kind-rules.js';
 import { servedKinds } from './kinds/kinds.js';
 import type { ServedKind } from './kinds/served-kind.js';
+import { kubeApiLimits } from './limits.js';
 import { ObjectServer } from './objects/object-server.js';
 import { filterOf } from './objects/selectors.js';
 import { tooLarge } from './objects/server-errors.js';
@@ -32,8 +34,7 @@ export interface ServedApiOptions {
   readonly settled?: () => Promise<void>;
 }
 
-/** How many objects one kind may have: the next one is refused. */
-export const objectsPerKind = 20_000;
+const { objectsPerKind } = kubeApiLimits;
 
 export class ServedApi {
   readonly clock: Clock;
@@ -41,6 +42,7 @@ export class ServedApi {
   readonly storage: Storage;
   readonly objects: ObjectServer;
   readonly #watches: Watches;
+  readonly #readiness: CreateReadiness;
   readonly #settled: () => Promise<void>;
 
   constructor({
@@ -54,6 +56,7 @@ export class ServedApi {
     this.kinds = kinds;
     this.objects = new ObjectServer(clock, storage, kindRules({ kinds, storage }));
     this.#watches = new Watches(clock, storage);
+    this.#readiness = new CreateReadiness(clock, storage, kinds);
     this.#settled = settled ?? (() => Promise.resolve());
   }
 
@@ -109,6 +112,7 @@ export class ServedApi {
     write: ObjectWrite = {},
   ): Promise<T> {
     if (this.storage.count(resource) >= objectsPerKind) throw full(resource);
+    await this.#readiness.wait(resource, object, namespace);
     const created = this.objects.create(resource, object, namespace, write);
     await this.#settled();
     return created;

@@ -17,6 +17,7 @@ let handler: ApiHandler;
 beforeEach(async () => {
   api = new ServedApi({ clock: new VirtualClock() });
   await api.create(resources.namespaces, { metadata: { name: 'default' } }, undefined);
+  await api.create(resources.serviceAccounts, { metadata: { name: 'default' } }, 'default');
   const posted = new PostedObjects(api, {
     issue: () => ({ token: 'secret', expiresMs: 0 }),
     verify: () => undefined,

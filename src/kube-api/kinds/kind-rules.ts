@@ -8,6 +8,7 @@ import {
 import type { KubeObject, ObjectMeta } from '../../kube/types/index.js';
 import { clone } from '../../kube/values/deep-equal.js';
 import { formatTimestamp } from '../../kube/values/go-format.js';
+import { InvalidQuantity } from '../../kube/values/quantity.js';
 import { ApiError } from '../../kube-client/api-error.js';
 import { jsonEqual, member } from '../../kube-client/patches/json.js';
 import type { DeleteOptions } from '../../kube-client/port.js';
@@ -17,6 +18,7 @@ import {
   type Resource,
   resources,
 } from '../../kube-client/resources.js';
+import { kubeApiLimits } from '../limits.js';
 import { type Deletion, isFullyDeleted } from '../objects/object-rules.js';
 import { invalid, notFound } from '../objects/server-errors.js';
 import type { Storage } from '../objects/storage.js';
@@ -50,6 +52,7 @@ export function kindRules({ kinds, storage }: KindRulesOptions): WriteRules {
       { namespace, name }: { namespace?: string; name: string },
     ) => storage.get(resource, namespace === undefined ? name : `${namespace}/${name}`) as T | undefined,
     list: <T extends KubeObject>(resource: Resource<T>) => storage.list(resource) as T[],
+    randomSuffix,
   });
   return {
     newIdentity: () => ({ uid: randomUUID(), suffix: randomSuffix() }),
@@ -69,15 +72,19 @@ export function kindRules({ kinds, storage }: KindRulesOptions): WriteRules {
       given.metadata = { ...kept, name, uid, creationTimestamp: formatTimestamp(nowMs) };
       if (namespace === undefined) delete given.metadata.namespace;
       else given.metadata.namespace = namespace;
-      if (kind.subresources.includes('status')) Reflect.deleteProperty(given, 'status');
+      if (kind.subresources.includes('status') && kind.takesStatusOnCreate !== true)
+        Reflect.deleteProperty(given, 'status');
       if (kind.countsGenerations === true) given.metadata.generation = 1;
-      kind.defaults?.(given);
-      kind.admit?.(given, facts);
-      refuseInvalid(resource, name, [
-        ...validateObjectMeta(given.metadata, resource),
-        ...(kind.validate?.(given) ?? []),
-      ]);
-      return given;
+      return judged(resource, () => {
+        kind.defaults?.(given);
+        kind.admit?.(given, facts);
+        refuseInvalid(resource, name, [
+          ...validateObjectMeta(given.metadata, resource),
+          ...(kind.validate?.(given, undefined) ?? []),
+        ]);
+        refuseLarge(given);
+        return given;
+      });
     },
 
     forUpdate(resource, current, given, { subresource }, _nowMs) {
@@ -85,16 +92,19 @@ export function kindRules({ kinds, storage }: KindRulesOptions): WriteRules {
       const name = current.metadata.name ?? '';
       given.metadata = keptMetadata(current.metadata, given.metadata, subresource);
       keepOtherPart(kind, current, given, subresource);
-      kind.defaults?.(given);
-      kind.keep?.(given, current, subresource);
-      if (kind.countsGenerations === true && !jsonEqual(member(current, 'spec'), member(given, 'spec')))
-        given.metadata.generation = (current.metadata.generation ?? 1) + 1;
-      refuseInvalid(resource, name, [
-        ...validateObjectMeta(given.metadata, resource),
-        ...(subresource === 'status' ? [] : (kind.validate?.(given) ?? [])),
-        ...(kind.validateUpdate?.(given, current, subresource) ?? []),
-      ]);
-      return given;
+      return judged(resource, () => {
+        kind.defaults?.(given);
+        kind.keep?.(given, current, subresource);
+        if (kind.countsGenerations === true && !jsonEqual(member(current, 'spec'), member(given, 'spec')))
+          given.metadata.generation = (current.metadata.generation ?? 1) + 1;
+        refuseInvalid(resource, name, [
+          ...validateObjectMeta(given.metadata, resource),
+          ...(subresource === 'status' ? [] : (kind.validate?.(given, current) ?? [])),
+          ...(kind.validateUpdate?.(given, current, subresource) ?? []),
+        ]);
+        refuseLarge(given);
+        return given;
+      });
     },
 
     forDelete(resource, object, options, nowMs) {
@@ -105,6 +115,18 @@ export function kindRules({ kinds, storage }: KindRulesOptions): WriteRules {
     isFullyDeleted: (resource, object) =>
       isFullyDeleted(object) && kindOf(resource).isHeld?.(object) !== true,
   };
+}
+
+/** The rules read members as their types say; a member of another type is the client's mistake. */
+function judged<T>(resource: Resource, decide: () => T): T {
+  try {
+    return decide();
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof InvalidQuantity)) throw error;
+    const { kind, version } = resource;
+    const message = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${error.message}`;
+    throw new ApiError({ code: 400, reason: 'BadRequest', message });
+  }
 }
 
 function randomSuffix(): string {
@@ -140,6 +162,15 @@ function refuseInvalid(resource: Resource, name: string, errors: readonly FieldE
   // The rules of a kind may judge the metadata once more.
   const different = new Map(errors.map((error) => [formatFieldError(error), error]));
   if (different.size > 0) throw invalid(resource, name, formatFieldErrors([...different.values()]));
+}
+
+function refuseLarge(object: KubeObject): void {
+  if (Buffer.byteLength(JSON.stringify(object)) <= kubeApiLimits.objectBytes) return;
+  throw new ApiError({
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+    message: `Request entity too large: limit is ${kubeApiLimits.objectBytes}`,
+  });
 }
 
 const fixedMetadata = [

@@ -1,7 +1,8 @@
 /** The table of the kinds that this API serves, in the order of discovery. */
 import { resources } from '../../kube-client/resources.js';
 import { namespaceKind } from './namespace.js';
-import { podKind } from './pod.js';
+import { podKind } from './pods/pod.js';
+import { priorityClassKind } from './priority-class.js';
 import { type ServedKind, served } from './served-kind.js';
 
 const all = ['all'] as const;
@@ -14,6 +15,7 @@ export const servedKinds: readonly ServedKind[] = [
     singular: 'node',
     shortNames: ['no'],
     subresources: ['status'],
+    takesStatusOnCreate: true,
   }),
   served({
     resource: resources.configMaps,
@@ -99,12 +101,7 @@ export const servedKinds: readonly ServedKind[] = [
   served({ resource: resources.endpointSlices, singular: 'endpointslice', subresources: [] }),
   served({ resource: resources.leases, singular: 'lease', subresources: [] }),
   served({ resource: resources.runtimeClasses, singular: 'runtimeclass', subresources: [] }),
-  served({
-    resource: resources.priorityClasses,
-    singular: 'priorityclass',
-    shortNames: ['pc'],
-    subresources: [],
-  }),
+  priorityClassKind,
   served({
     resource: resources.storageClasses,
     singular: 'storageclass',

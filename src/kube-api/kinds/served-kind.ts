@@ -10,6 +10,8 @@ export interface ServerFacts {
   find<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): T | undefined;
   list<T extends KubeObject>(resource: Resource<T>): readonly T[];
   readonly nowMs: number;
+  /** Completes a name that nobody chose. */
+  randomSuffix(): string;
 }
 
 export interface ServedKind<T extends KubeObject = KubeObject> {
@@ -21,13 +23,22 @@ export interface ServedKind<T extends KubeObject = KubeObject> {
   readonly subresources: readonly ObjectSubresource[];
   /** Whether changes of the spec are counted in `metadata.generation`. */
   readonly countsGenerations?: boolean;
+  /** Whether a new object may come with a status, as nodes do. */
+  readonly takesStatusOnCreate?: boolean;
+  /** Whether what a new object needs is there; a creation waits for it a moment, before it is refused. */
+  readonly isReadyToCreate?: (
+    object: T,
+    namespace: string | undefined,
+    facts: Pick<ServerFacts, 'find'>,
+  ) => boolean;
   /** Completes a new object in place, after identity and before validation. Throws `ApiError` to refuse it. */
   readonly admit?: (object: T, facts: ServerFacts) => void;
   /** Fills in place what a client left out, on create and on update. */
   readonly defaults?: (object: T) => void;
   /** Keeps in place what this write may not change, for example the addresses of a Service. */
   readonly keep?: (next: T, current: T, subresource: ObjectSubresource | undefined) => void;
-  readonly validate?: (object: T) => readonly FieldError[];
+  /** `current` is undefined when the object is new. */
+  readonly validate?: (object: T, current: T | undefined) => readonly FieldError[];
   readonly validateUpdate?: (
     next: T,
     current: T,

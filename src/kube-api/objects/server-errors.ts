@@ -58,6 +58,12 @@ export function invalid(resource: Resource, name: string, why: string): ApiError
   return new ApiError({ code: 422, reason: 'Invalid', message, details: detailsOf(resource, name) });
 }
 
+/** An admission that the server's rules do not give. */
+export function forbidden(resource: Resource, name: string, why: string): ApiError {
+  const message = `${qualifiedPlural(resource)} ${JSON.stringify(name)} is forbidden: ${why}`;
+  return new ApiError({ code: 403, reason: 'Forbidden', message, details: detailsOf(resource, name) });
+}
+
 export function tooLarge(wanted: number, current: number): ApiError {
   return new ApiError({
     code: 504,
