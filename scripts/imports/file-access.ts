@@ -29,6 +29,7 @@ export const unguardedFiles: ReadonlyMap<string, string> = new Map([
   ['src/runtime-manager/images/credentials/load-plugins.ts', configured],
   ['src/runtime-manager/images/credentials/node-credentials.ts', configured],
   ['src/runtime-manager/images/image-collector.ts', "asks for the room on the runtime's own disk"],
+  ['src/runtime-manager/userns/subordinate-ids.ts', configured],
   [
     'src/runtime-manager/start/log-symlink.ts',
     'makes a link and looks whether a name is there, without following it',

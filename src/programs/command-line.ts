@@ -15,6 +15,7 @@ const operandMarks = {
   flock: 'none',
   // Passes everything after `--` as options to the file-system checker.
   fsck: 'none',
+  getsubids: 'none',
   ip: 'none',
   ip6tables: 'none',
   iptables: 'none',

@@ -57,7 +57,7 @@ async function openUsers({ store }: Opened): Promise<UserNamespaces> {
     isSupported: () => true,
     inForce: async () => ({ uidMappings: [mapping], gidMappings: [mapping] }),
     idsPerPod: 65_536,
-    blocks: 4,
+    pool: async () => ({ firstId: 65_536, blocks: 4 }),
   });
   await users.start();
   return users;

@@ -6,6 +6,8 @@ export interface NodeEntries {
   'node.register': { created: boolean } | NoData;
   /** The existing Node object is put right. */
   'node.reconcile': NoData;
+  /** The ids that pods with user namespaces may have. */
+  'node.userns': NoData;
   /** The lease of the node was created or is renewed again, or is not renewed. */
   'node.lease': { renewed: boolean };
   /** The status of the node was reported, or could not be. */

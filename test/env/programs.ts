@@ -107,6 +107,7 @@ export const notInstalled: Readonly<Record<string, string>> = {
   node: 'runs the tests',
   npm: 'starts them',
   go: 'builds the control plane, csi-sanity and the newer containerd, unless KUBEBUILDER_ASSETS, CSI_SANITY and CONTAINERD_BIN name theirs',
+  getsubids: 'of uidmap; tests simulate it',
   hello: 'the sample that the test of the installation installs and removes',
   iscsiadm: 'of open-iscsi; tests simulate it',
   journalctl: 'of systemd; where it is missing, the kubelet says so',

@@ -1,22 +1,44 @@
 /** Builds what gives pods their user ids; absent where pods have no directories to remember them in. */
-import { idMappingsInForce, UserNamespaces } from '../../runtime-manager/userns/index.js';
+import {
+  idMappingsInForce,
+  idPool,
+  readSubordinateIds,
+  UserNamespaces,
+} from '../../runtime-manager/userns/index.js';
 import type { KubeletSettings } from '../settings.js';
 
 const defaultIdsPerPod = 65_536;
 
 export function createUserNamespaces(
-  settings: Pick<KubeletSettings, 'podDirectories' | 'rootDir' | 'timeline' | 'durable' | 'cri' | 'config'>,
+  settings: Pick<
+    KubeletSettings,
+    | 'podDirectories'
+    | 'rootDir'
+    | 'timeline'
+    | 'durable'
+    | 'cri'
+    | 'config'
+    | 'clock'
+    | 'isOwnMachine'
+    | 'stopping'
+  >,
   { isSupported }: { readonly isSupported: (runtimeHandler: string) => boolean },
 ): UserNamespaces | undefined {
-  const { podDirectories, rootDir, timeline, durable, cri, config } = settings;
+  const { podDirectories, rootDir, timeline, durable, cri, config, clock, isOwnMachine, stopping } = settings;
   if (!podDirectories) return undefined;
+  const { maxPods } = config;
+  const idsPerPod = config.userNamespaces?.idsPerPod ?? defaultIdsPerPod;
   return new UserNamespaces({
     rootDir,
     timeline,
     store: durable,
     inForce: (uid) => idMappingsInForce(cri, uid),
-    idsPerPod: config.userNamespaces?.idsPerPod ?? defaultIdsPerPod,
-    blocks: config.maxPods,
+    idsPerPod,
+    pool: async () => {
+      const { signal } = stopping;
+      const assigned = isOwnMachine ? await readSubordinateIds({ clock, timeline, signal }) : undefined;
+      return idPool(assigned, { idsPerPod, maxPods });
+    },
     isSupported,
   });
 }

@@ -13,8 +13,10 @@ export interface UserNamespaceMapping {
 }
 
 export interface IdBlocksOptions {
-  /** Ids per block; the first block belongs to the machine. */
+  /** Ids per block. */
   readonly idsPerPod: number;
+  /** @default the second block: the first one belongs to the machine */
+  readonly firstId?: number;
   readonly blocks: number;
 }
 
@@ -29,6 +31,10 @@ export class IdBlocks {
     this.#options = options;
   }
 
+  get #firstId(): number {
+    return this.#options.firstId ?? this.#options.idsPerPod;
+  }
+
   has(uid: string): boolean {
     return this.#byPod.has(uid);
   }
@@ -40,9 +46,10 @@ export class IdBlocks {
   /** The pod's block, or a free one. */
   allocate(uid: string): UserNamespaceMapping {
     const { idsPerPod, blocks } = this.#options;
+    const firstId = this.#firstId;
     const known = this.#byPod.get(uid);
     if (known !== undefined) return this.#mapping(known);
-    for (let block = 0; block < blocks && (block + 2) * idsPerPod - 1 <= largestId; block++) {
+    for (let block = 0; block < blocks && firstId + (block + 1) * idsPerPod - 1 <= largestId; block++) {
       if (this.#taken.has(block)) continue;
       this.#take(uid, block);
       return this.#mapping(block);
@@ -62,7 +69,7 @@ export class IdBlocks {
     if (groups?.hostId !== hostId || groups.length !== length || groups.containerId !== containerId) {
       throw new Error('the mappings of user ids and group ids differ');
     }
-    const block = hostId / idsPerPod - 1;
+    const block = (hostId - this.#firstId) / idsPerPod;
     if (
       containerId !== 0 ||
       length !== idsPerPod ||
@@ -92,7 +99,7 @@ export class IdBlocks {
 
   #mapping(block: number): UserNamespaceMapping {
     const { idsPerPod } = this.#options;
-    const mapping = { hostId: (block + 1) * idsPerPod, containerId: 0, length: idsPerPod };
+    const mapping = { hostId: this.#firstId + block * idsPerPod, containerId: 0, length: idsPerPod };
     return { uidMappings: [mapping], gidMappings: [mapping] };
   }
 }

@@ -25,6 +25,15 @@ describe('blocks of ids', () => {
     expect(blocks.allocate('c')).toEqual(block(65_536));
   });
 
+  it('begin where the pool does', () => {
+    const blocks = new IdBlocks({ idsPerPod: 65_536, firstId: 65_536 * 10, blocks: 2 });
+    blocks.restore('b', block(65_536 * 11));
+    expect(blocks.allocate('a')).toEqual(block(65_536 * 10));
+    expect(() => blocks.allocate('c')).toThrow('all 2 are in use');
+    expect(() => blocks.restore('c', block(65_536 * 9))).toThrow('not a block');
+    expect(() => blocks.restore('c', block(65_536 * 12))).toThrow('not a block');
+  });
+
   it('end with the largest id', () => {
     const blocks = new IdBlocks({ idsPerPod: 2 ** 31, blocks: 5 });
     expect(blocks.allocate('a')).toEqual(block(2 ** 31, 2 ** 31));
@@ -71,7 +80,7 @@ describe('user namespaces of pods', () => {
       isSupported,
       inForce,
       idsPerPod: 65_536,
-      blocks: 10,
+      pool: async () => ({ firstId: 65_536, blocks: 10 }),
     });
     await namespaces.start();
     return { namespaces, timeline };

@@ -4,11 +4,15 @@ import { errorText } from '../../async/index.js';
 import type { DurableFiles } from '../../host/index.js';
 import { formatPod, goQuote, type Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import { IdBlocks, type IdBlocksOptions, type UserNamespaceMapping } from './id-blocks.js';
+import { IdBlocks, type UserNamespaceMapping } from './id-blocks.js';
+import type { IdPool } from './id-pool.js';
 
 export const usersUnsupported = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
 
-export interface UserNamespacesOptions extends IdBlocksOptions {
+export interface UserNamespacesOptions {
+  readonly idsPerPod: number;
+  /** The ids that pods may have; read at the start, which fails if they cannot be used. */
+  readonly pool: () => Promise<IdPool>;
   readonly rootDir: string;
   readonly store: DurableFiles;
   readonly timeline: Timeline;
@@ -20,13 +24,14 @@ export interface UserNamespacesOptions extends IdBlocksOptions {
 
 export class UserNamespaces {
   readonly #options: UserNamespacesOptions;
-  readonly #blocks: IdBlocks;
+  #blocks: IdBlocks;
   /** Pods whose files were lost; no other pod may get ids until the runtime has reported theirs. */
   readonly #lost = new Set<string>();
 
   constructor(options: UserNamespacesOptions) {
     this.#options = options;
-    this.#blocks = new IdBlocks(options);
+    // None before the start.
+    this.#blocks = new IdBlocks({ idsPerPod: options.idsPerPod, blocks: 0 });
   }
 
   /**
@@ -34,7 +39,12 @@ export class UserNamespaces {
    * fails.
    */
   async start(): Promise<void> {
-    const { rootDir, store } = this.#options;
+    const { rootDir, store, idsPerPod, pool } = this.#options;
+    try {
+      this.#blocks = new IdBlocks({ idsPerPod, ...(await pool()) });
+    } catch (cause) {
+      throw new Error(`create user namespace manager: ${errorText(cause)}`, { cause });
+    }
     for (const uid of await store.names(join(rootDir, 'pods'))) {
       await this.#restore(uid).catch((error: unknown) => this.#untaken(uid, error));
     }
