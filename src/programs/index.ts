@@ -3,6 +3,7 @@ export * from './checked-word.js';
 export { CommandLine, type ProgramName } from './command-line.js';
 export * from './environment.js';
 export { type NfsSource, nfsSource, parseNfsSource } from './nfs-source.js';
+export { isSingleExecutable, ownArguments } from './own-program.js';
 export {
   endText,
   type ProgramEnd,

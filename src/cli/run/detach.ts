@@ -5,7 +5,13 @@ import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { StartFailure } from '../../agent/index.js';
 import { errorText } from '../../async/index.js';
-import { type ChildProcess, CommandLine, inheritedEnvironment, startProgram } from '../../programs/index.js';
+import {
+  type ChildProcess,
+  CommandLine,
+  inheritedEnvironment,
+  ownArguments,
+  startProgram,
+} from '../../programs/index.js';
 import type { RunOptions } from './options.js';
 import { dataMode, defaultRunName, readRun, removeEmptyDirectories, stateDirectories } from './state.js';
 
@@ -36,8 +42,7 @@ export async function detach(options: RunOptions, argv: readonly string[]): Prom
   if (other?.alive) throw nameTaken(options.name, other.pid);
   const log = detachedLog(options.name, directories);
   const fd = openLog(log);
-  const [, script = ''] = process.argv;
-  const line = CommandLine.given(process.execPath, [...process.execArgv, script, 'run', ...argv]);
+  const line = CommandLine.given(process.execPath, [...ownArguments(), 'run', ...argv]);
   const child = startProgram(line, {
     // Paths of manifests are relative to the user's directory.
     cwd: process.cwd(),

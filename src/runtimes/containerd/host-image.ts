@@ -19,7 +19,7 @@ import {
 import path from 'node:path';
 import { type Clock, errorText, sleep } from '../../async/index.js';
 import { CriError, type CriRuntime } from '../../cri/index.js';
-import { CommandLine } from '../../programs/index.js';
+import { CommandLine, isSingleExecutable } from '../../programs/index.js';
 import { runCommand } from './command.js';
 import { imageDocuments, sha256Digest } from './oci.js';
 import { sharedLibraries } from './shared-libraries.js';
@@ -147,8 +147,9 @@ async function buildArchive(dir: string, signal: AbortSignal): Promise<string> {
   const blobs = path.join(dir, 'image/blobs/sha256');
   await mkdir(blobs, { recursive: true });
   const layer = path.join(dir, 'layer.tar');
-  await makeSkeleton(root, process.execPath);
-  const files = await machineFiles(process.execPath);
+  const node = await machineNode();
+  await makeSkeleton(root, node);
+  const files = await machineFiles(node);
   // Follow links: the image needs what the machine runs under that name.
   const names = files.map((file) => file.slice(1)).join('\0');
   const owned = (line: CommandLine<'--'>): CommandLine<'--'> =>
@@ -184,7 +185,7 @@ async function buildArchive(dir: string, signal: AbortSignal): Promise<string> {
 }
 
 /** What every image has besides programs. */
-async function makeSkeleton(root: string, execPath: string): Promise<void> {
+async function makeSkeleton(root: string, node: string | undefined): Promise<void> {
   for (const name of ['bin', 'dev', 'etc', 'proc', 'root', 'run', 'sys', 'usr/local/bin', 'var'])
     await mkdir(path.join(root, name), { recursive: true, mode: 0o755 });
   await mkdir(path.join(root, 'tmp'));
@@ -192,13 +193,21 @@ async function makeSkeleton(root: string, execPath: string): Promise<void> {
   await chmod(path.join(root, 'tmp'), 0o1777);
   await writeFile(path.join(root, 'etc/passwd'), passwd);
   await writeFile(path.join(root, 'etc/group'), group);
-  // The node that runs this agent, wherever the machine has it.
-  const node = await realpath(execPath);
-  if (node !== linkedNode) await symlink(node, path.join(root, linkedNode));
+  if (node !== undefined && node !== linkedNode) await symlink(node, path.join(root, linkedNode));
 }
 
-/** Programs and their libraries, with the running node at its real path. */
-export async function machineFiles(execPath: string, link = linkedNode): Promise<string[]> {
+/** The node that runs this agent, wherever the machine has it; with the single executable, one of the machine if it has any. */
+async function machineNode(): Promise<string | undefined> {
+  if (!isSingleExecutable()) return await realpath(process.execPath);
+  for (const dir of searchPath.split(':')) {
+    const file = path.join(dir, 'node');
+    if (await isExecutable(file)) return await realpath(file);
+  }
+  return undefined;
+}
+
+/** Programs and their libraries, with node at its real path. */
+export async function machineFiles(node: string | undefined, link = linkedNode): Promise<string[]> {
   const found = new Set<string>();
   for (const program of programs) {
     for (const dir of searchPath.split(':')) {
@@ -209,7 +218,7 @@ export async function machineFiles(execPath: string, link = linkedNode): Promise
   // A shell must be where scripts expect it, and node where the link points.
   if (await isExecutable('/bin/sh')) found.add('/bin/sh');
   found.delete(link);
-  found.add(await realpath(execPath));
+  if (node !== undefined) found.add(await realpath(node));
   const libraries = await sharedLibraries([...found]);
   return [...found, ...libraries].sort();
 }

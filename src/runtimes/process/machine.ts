@@ -1,6 +1,7 @@
 /** Assembles the parts of a process runtime and restores what earlier agents left. */
 import { homedir } from 'node:os';
 import { type Clock, errorText, Gate, sleep, systemClock, TaskGroup } from '../../async/index.js';
+import { isSingleExecutable } from '../../programs/own-program.js';
 import { type LoopbackStreaming, loopbackStreaming } from '../../streaming/index.js';
 import { PodEvents } from '../pod-events.js';
 import { sandboxStatus } from '../pod-status.js';
@@ -103,7 +104,8 @@ export async function openMachine(options: ProcessRuntimeOptions): Promise<Proce
     bootId,
     stamp,
     supervisorEntry,
-    supervisorExecArgv: options.supervisorExecArgv ?? defaultExecArgv,
+    // The single executable takes no arguments of Node.
+    supervisorExecArgv: options.supervisorExecArgv ?? (isSingleExecutable() ? [] : defaultExecArgv),
     onState: (container, state) => containers.observe(container, state),
   });
   const sandboxes = new ProcessSandboxes({
