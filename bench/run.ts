@@ -4,6 +4,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { allocation } from './allocation.js';
+import { apiEncoding } from './api-encoding.js';
 import { cluster } from './cluster/cluster.js';
 import { csi } from './cluster/csi.js';
 import { codec } from './codec/codec.js';
@@ -31,6 +32,7 @@ const benches: readonly Bench[] = [
   stats,
   grpc,
   codec,
+  apiEncoding,
   websocket,
   files,
   allocation,

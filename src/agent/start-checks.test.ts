@@ -61,3 +61,25 @@ it.each<[string, string[]]>([
   const warnings = timeline.ofNode().filter(({ what }) => what === 'config.inert');
   expect(warnings.map(({ message }) => message)).toEqual(expected);
 });
+
+it.each<[string, string[]]>([
+  ['application/json', []],
+  [
+    'application/vnd.kubernetes.protobuf',
+    [
+      'contentType application/vnd.kubernetes.protobuf is not used: requests to the API server are application/json',
+    ],
+  ],
+])('says of the content type %s whether it is used', async (contentType, expected) => {
+  const loaded = await loadConfiguration({
+    argv: [`--kube-api-content-type=${contentType}`, '--kubeconfig=/k'],
+    cwd: '/',
+    readFile: () => Promise.reject(new Error('no file')),
+    listDir: () => Promise.reject(new Error('no directory')),
+  });
+  if (loaded.kind !== 'run') throw new Error('the flags ask for a run');
+  const timeline = new Timeline();
+  announce(loaded, timeline);
+  const warnings = timeline.ofNode().filter(({ what }) => what === 'config.inert');
+  expect(warnings.map(({ message }) => message)).toEqual(expected);
+});

@@ -64,6 +64,9 @@ function withoutSecrets(text: string): string {
   return url.href;
 }
 
+/** The form of all objects that are sent to the API server and asked of it. */
+const jsonType = 'application/json';
+
 /** Says what a user should know of the configuration before it is used. */
 export function announce(
   { warnings, explicit, flags, config, featureGates, standalone }: LoadedConfiguration,
@@ -77,12 +80,17 @@ export function announce(
   const inert = inertSettings(explicit, actedOnFields);
   const ineffective = new Set([...inertFlags, ...(standalone ? clusterFlags : [])]);
   const ignored = [
-    ...inert.paths,
+    ...inert.paths.filter((path) => path !== 'contentType'),
     ...inertGates(config.featureGates, actedOnGates),
     ...changedFlags(flags, ineffective),
   ];
   if (ignored.length > 0)
     warn('config.inert', `settings without effect in this build: ${ignored.join(', ')}`);
+  if (explicit.has('contentType') && config.contentType !== jsonType)
+    warn(
+      'config.inert',
+      `contentType ${config.contentType} is not used: requests to the API server are ${jsonType}`,
+    );
   for (const [gate, missing] of partlyActedOnGates) {
     if (featureGates.enabled(gate))
       warn('config.inert', `featureGates.${gate} has only a part of its effect in this build: ${missing}`);

@@ -447,7 +447,7 @@ const rows = [
   field('contentType', 'string', {
     default: 'application/vnd.kubernetes.protobuf',
     flag: 'kube-api-content-type',
-    about: 'Content type of requests to the API server',
+    about: 'Content type of requests to the API server, always application/json here',
   }),
   field('kubeAPIQPS', 'int32', {
     default: 50,
