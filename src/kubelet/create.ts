@@ -338,6 +338,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       { ...settings, config: given, node },
       {
         hasStrictGroups: () => check.hasStrictGroups,
+        hasMountOptions: () => check.features?.mountOptions === true,
         pressure: eviction,
         devicesInUse: resources.devices?.inUse,
       },

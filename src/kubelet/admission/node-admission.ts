@@ -1,8 +1,10 @@
 /** Who is asked whether a pod may run on this node, in order. */
 import { release } from 'node:os';
+import { declaredFeatures } from '../cluster/declared-features.js';
 import type { KubeletSettings } from '../settings.js';
 import { type AdmissionRule, operatingSystem, podLimit, together } from './admission.js';
 import { freeHostPorts } from './host-ports.js';
+import { declaredNodeFeatures } from './needed-features.js';
 import {
   type DevicesInUse,
   enoughResources,
@@ -24,10 +26,13 @@ export function nodeAdmission(
   }: Pick<KubeletSettings, 'config' | 'gates' | 'nodeName' | 'host' | 'node'>,
   {
     hasStrictGroups,
+    hasMountOptions,
     pressure,
     devicesInUse,
   }: {
     readonly hasStrictGroups: () => boolean;
+    /** Whether the runtime takes options for the mounts of containers. */
+    readonly hasMountOptions: () => boolean;
     readonly pressure: PressureNow;
     readonly devicesInUse?: DevicesInUse | undefined;
   },
@@ -46,5 +51,9 @@ export function nodeAdmission(
       toleratedTaints(node, gates.enabled('TaintTolerationComparisonOperators')),
     ]),
     appArmor(host.isAppArmorEnabled),
+    declaredNodeFeatures(() => [
+      ...declaredFeatures({ gates, config }),
+      ...(gates.enabled('VolumeBindMountOptions') && hasMountOptions() ? ['VolumeBindMountOptions'] : []),
+    ]),
   ];
 }
