@@ -188,7 +188,7 @@ it('a deployment is scaled through its subresource', async () => {
     spec: {
       replicas: 1,
       selector: { matchLabels: { app: 'web' } },
-      template: { metadata: { labels: { app: 'web' } }, spec: { containers: [] } },
+      template: { metadata: { labels: { app: 'web' } }, spec: pod('web').spec },
     },
   });
   const merge = { 'content-type': 'application/merge-patch+json' };

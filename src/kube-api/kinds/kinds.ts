@@ -4,6 +4,10 @@ import { namespaceKind } from './namespace.js';
 import { podKind } from './pods/pod.js';
 import { priorityClassKind } from './priority-class.js';
 import { type ServedKind, served } from './served-kind.js';
+import { cronJobKind } from './workloads/cron-job.js';
+import { jobKind } from './workloads/job.js';
+import { daemonSetKind, deploymentKind, replicaSetKind } from './workloads/replicated.js';
+import { statefulSetKind } from './workloads/stateful-set.js';
 
 const all = ['all'] as const;
 
@@ -50,54 +54,13 @@ export const servedKinds: readonly ServedKind[] = [
     shortNames: ['pvc'],
     subresources: ['status'],
   }),
-  served({
-    resource: resources.deployments,
-    singular: 'deployment',
-    shortNames: ['deploy'],
-    categories: all,
-    subresources: ['status', 'scale'],
-    countsGenerations: true,
-  }),
-  served({
-    resource: resources.replicaSets,
-    singular: 'replicaset',
-    shortNames: ['rs'],
-    categories: all,
-    subresources: ['status', 'scale'],
-    countsGenerations: true,
-  }),
-  served({
-    resource: resources.statefulSets,
-    singular: 'statefulset',
-    shortNames: ['sts'],
-    categories: all,
-    subresources: ['status', 'scale'],
-    countsGenerations: true,
-  }),
-  served({
-    resource: resources.daemonSets,
-    singular: 'daemonset',
-    shortNames: ['ds'],
-    categories: all,
-    subresources: ['status'],
-    countsGenerations: true,
-  }),
+  deploymentKind,
+  replicaSetKind,
+  statefulSetKind,
+  daemonSetKind,
   served({ resource: resources.controllerRevisions, singular: 'controllerrevision', subresources: [] }),
-  served({
-    resource: resources.jobs,
-    singular: 'job',
-    categories: all,
-    subresources: ['status'],
-    countsGenerations: true,
-  }),
-  served({
-    resource: resources.cronJobs,
-    singular: 'cronjob',
-    shortNames: ['cj'],
-    categories: all,
-    subresources: ['status'],
-    countsGenerations: true,
-  }),
+  jobKind,
+  cronJobKind,
   served({ resource: resources.endpointSlices, singular: 'endpointslice', subresources: [] }),
   served({ resource: resources.leases, singular: 'lease', subresources: [] }),
   served({ resource: resources.runtimeClasses, singular: 'runtimeclass', subresources: [] }),

@@ -10,21 +10,28 @@ import { applyVolumeDefaults } from './volume-defaults.js';
 /** Applies the API defaults to the pod in place and returns it. Applying them twice changes nothing more. */
 export function applyPodDefaults<P extends PodManifest>(pod: P): P {
   const { spec } = pod;
+  applyPodTemplateDefaults(spec);
+  spec.enableServiceLinks ??= true;
+  for (const container of spec.initContainers ?? []) applyRunnableDefaults(container, spec);
+  for (const container of spec.containers) applyRunnableDefaults(container, spec);
+  return pod;
+}
+
+/** What the spec of a workload's template gets as well; the rest comes with the pods that are made from it. */
+export function applyPodTemplateDefaults(spec: PodSpec): void {
   spec.dnsPolicy ||= 'ClusterFirst';
   spec.restartPolicy ||= 'Always';
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
   spec.schedulerName ||= 'default-scheduler';
-  spec.enableServiceLinks ??= true;
   unifyServiceAccount(spec);
   for (const volume of spec.volumes ?? []) applyVolumeDefaults(volume);
-  for (const container of spec.initContainers ?? []) applyRunnableDefaults(container, spec);
-  for (const container of spec.containers) applyRunnableDefaults(container, spec);
+  for (const container of spec.initContainers ?? []) applyContainerDefaults(container);
+  for (const container of spec.containers) applyContainerDefaults(container);
   for (const container of spec.ephemeralContainers ?? []) applyContainerDefaults(container);
   roundUpToMilli(spec.overhead);
   roundUpToMilli(spec.resources?.limits);
   roundUpToMilli(spec.resources?.requests);
-  return pod;
 }
 
 /** `serviceAccount` is the older name of `serviceAccountName`; objects carry both. */
@@ -37,7 +44,6 @@ function unifyServiceAccount(spec: PodSpec): void {
 
 /** Init and regular containers, which count towards the pod's resources and ports. */
 function applyRunnableDefaults(container: Container, spec: PodSpec): void {
-  applyContainerDefaults(container);
   const { resources } = container;
   if (resources?.limits !== undefined) {
     resources.requests = { ...resources.limits, ...resources.requests };
