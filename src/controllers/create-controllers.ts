@@ -2,6 +2,7 @@
 import { type Clock, isCancelled, TaskGroup } from '../async/index.js';
 import { type KubeApi, qualifiedPlural, type Resource } from '../kube-client/index.js';
 import type { Timeline } from '../timeline/index.js';
+import { createDaemonSetController } from './daemon-set/daemon-set-controller.js';
 import { createDeploymentController } from './deployment/deployment-controller.js';
 import type { Controller, ControllerContext } from './driver/context.js';
 import { ObjectCaches } from './driver/object-caches.js';
@@ -14,6 +15,7 @@ import { createNodeBinder } from './node-binder/node-binder.js';
 import { createReplicaSetController } from './replica-set/replica-set-controller.js';
 import { defaultKinds } from './served-kinds.js';
 import { createServiceAccountController } from './service-accounts/service-account-controller.js';
+import { createStatefulSetController } from './stateful-set/stateful-set-controller.js';
 
 export interface ControllersOptions {
   readonly api: KubeApi;
@@ -61,6 +63,8 @@ export function createControllers(options: ControllersOptions): Controllers {
   const controllers: readonly Controller[] = [
     createReplicaSetController(context),
     createDeploymentController(context),
+    createStatefulSetController(context),
+    createDaemonSetController(context),
     createJobController(context),
     createGarbageCollector(context, kinds),
     createNodeBinder(context),
