@@ -7,6 +7,7 @@ import { ApiError } from '../../kube-client/api-error.js';
 import { isMapping } from '../../kube-client/patches/json.js';
 import { apiVersionOf, type Resource } from '../../kube-client/resources.js';
 import type { ApiRequest } from './contracts.js';
+import type { WrittenFields } from './written-fields.js';
 
 export const jsonTypes: readonly string[] = ['application/json', 'application/yaml'];
 
@@ -43,6 +44,7 @@ function parseDocument(text: string, type: string): unknown {
 export async function readObject<T extends KubeObject>(
   request: ApiRequest,
   resource: Resource<T>,
+  fields: WrittenFields,
 ): Promise<T> {
   const value = await readDocument(request);
   if (!isMapping(value)) throw new ApiError({ code: 400, message: 'the body of the request is no object' });
@@ -52,7 +54,6 @@ export async function readObject<T extends KubeObject>(
     const message = `the object provided is unrecognized (must be of type ${resource.kind}): ${JSON.stringify(`${String(apiVersion)}, Kind=${String(kind)}`)} where ${wanted} was expected`;
     throw new ApiError({ code: 400, message });
   }
-  if (!isMapping(metadata)) throw new ApiError({ code: 400, message: 'metadata: it must be a mapping' });
-  // Names, and the fields of each kind, are validated before anything is stored.
-  return { ...value, apiVersion, kind, metadata: { ...metadata } } as unknown as T;
+  // The schema of the kind says what its fields hold; their values are validated before anything is stored.
+  return fields.posted(resource, { ...value, apiVersion, kind, metadata: metadata ?? {} }) as unknown as T;
 }

@@ -37,3 +37,11 @@ export function jsonResponse(
     body: `${body}\n`,
   };
 }
+
+/** The response with a line for each member, as people ask for it. */
+export function indented(response: ApiResponse): ApiResponse {
+  const { headers, body } = response;
+  if (typeof body !== 'string' || !(headers['Content-Type'] ?? '').startsWith('application/json'))
+    return response;
+  return { ...response, body: `${JSON.stringify(JSON.parse(body), undefined, 2)}\n` };
+}

@@ -8,7 +8,7 @@ import { notFound } from '../objects/server-errors.js';
 import type { ObjectWrite } from '../objects/write-rules.js';
 import type { ServedApi } from '../server.js';
 import { mediaTypeOf, readDocument, readObject } from './body.js';
-import { type ApiRequest, type ApiResponse, jsonResponse } from './contracts.js';
+import { type ApiRequest, type ApiResponse, indented, jsonResponse } from './contracts.js';
 import type { Discovery } from './discovery.js';
 import { methodNotAllowed, notServed, statusResponse } from './errors.js';
 import { requestedMedia } from './media.js';
@@ -22,6 +22,7 @@ import {
 } from './render.js';
 import { type ApiTarget, KindIndex, targetOf } from './target.js';
 import { watchResponse } from './watch-response.js';
+import { WrittenFields } from './written-fields.js';
 
 /** Answers subresources that are not the object itself, and kinds that are only posted. */
 export interface OtherResponder {
@@ -47,11 +48,8 @@ export class ApiHandler {
 
   /** Never rejects: what goes wrong is a Status. */
   async handle(request: ApiRequest): Promise<ApiResponse> {
-    try {
-      return await this.#respond(request);
-    } catch (error) {
-      return statusResponse(error);
-    }
+    const response = await this.#respond(request).catch(statusResponse);
+    return flag(request.query, 'pretty') ? indented(response) : response;
   }
 
   async #respond(request: ApiRequest): Promise<ApiResponse> {
@@ -102,14 +100,18 @@ export class ApiHandler {
       }
       case 'POST': {
         const { render, contentType } = this.#render(request, kind);
-        const object = await readObject(request, kind.resource);
+        const fields = new WrittenFields(query);
+        const object = await readObject(request, kind.resource, fields);
         if (namespace !== undefined && (object.metadata.namespace ?? namespace) !== namespace)
           throw new ApiError({
             code: 400,
             message: 'the namespace of the provided object does not match the namespace sent on the request',
           });
         const created = await api.create(kind.resource, object, namespace, writeParameters(request));
-        return jsonResponse(201, renderObject(created, render), { 'Content-Type': contentType });
+        return jsonResponse(201, renderObject(created, render), {
+          'Content-Type': contentType,
+          ...fields.headers(),
+        });
       }
       case 'DELETE': {
         const { render, contentType } = this.#render(request, kind);
@@ -136,8 +138,12 @@ export class ApiHandler {
     const { api } = this.#options;
     const ref: ObjectRef = namespace === undefined ? { name } : { namespace, name };
     const { render, contentType } = this.#render(request, kind);
+    const fields = new WrittenFields(request.query);
     const answer = (object: KubeObject, status = 200): ApiResponse =>
-      jsonResponse(status, renderObject(object, render), { 'Content-Type': contentType });
+      jsonResponse(status, renderObject(object, render), {
+        'Content-Type': contentType,
+        ...fields.headers(),
+      });
     switch (request.method) {
       case 'HEAD':
       case 'GET': {
@@ -151,14 +157,19 @@ export class ApiHandler {
         return answer(api.get(kind.resource, ref));
       }
       case 'PUT': {
-        const object = await readObject(request, kind.resource);
+        const object = await readObject(request, kind.resource, fields);
         const { name: given = name } = object.metadata;
         if (given !== name) throw nameMismatch(given, name);
         object.metadata = { ...object.metadata, name, ...(namespace === undefined ? {} : { namespace }) };
         return answer(await api.update(kind.resource, object, written(request, subresource)));
       }
       case 'PATCH':
-        return answer(await this.#patch(request, kind, ref, written(request, subresource)));
+        return answer(
+          await this.#patch(request, kind, ref, {
+            ...written(request, subresource),
+            readPatched: (resource, patched) => fields.patched(resource, patched),
+          }),
+        );
       case 'DELETE': {
         if (subresource !== undefined) throw methodNotAllowed();
         return this.#delete(request, kind, ref, answer);

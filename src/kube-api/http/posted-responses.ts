@@ -13,6 +13,7 @@ import { methodNotAllowed } from './errors.js';
 import type { OtherResponder } from './handler.js';
 import { writeParameters } from './parameters.js';
 import type { ApiTarget } from './target.js';
+import { WrittenFields } from './written-fields.js';
 
 const reviews: readonly Resource[] = postedKinds
   .filter(({ name }) => !name.includes('/'))
@@ -59,7 +60,7 @@ async function respondToReview(
   review: Resource,
 ): Promise<ApiResponse> {
   if (request.method !== 'POST') throw methodNotAllowed();
-  const object: KubeObject = await readObject(request, review);
+  const object: KubeObject = await readObject(request, review, new WrittenFields(request.query));
   return jsonResponse(201, await posted.review(review, object, request.user));
 }
 
@@ -75,7 +76,7 @@ async function postedBody(request: ApiRequest): Promise<never> {
 /** Replaces the finalizers of a namespace's spec; the last one gone lets the namespace go. */
 async function finalize(api: ServedApi, request: ApiRequest, ref: ObjectRef): Promise<ApiResponse> {
   if (request.method !== 'PUT') throw methodNotAllowed();
-  const given = await readObject(request, resources.namespaces);
+  const given = await readObject(request, resources.namespaces, new WrittenFields(request.query));
   const finalizers = member(given.spec, 'finalizers');
   const current = api.get(resources.namespaces, ref);
   const spec = { finalizers: Array.isArray(finalizers) ? finalizers.map(String) : [] };

@@ -4,11 +4,11 @@ import type { KubeObject, Pod } from '../../kube/types/index.js';
 import { ApiError } from '../../kube-client/api-error.js';
 import { PatchRefused } from '../../kube-client/patches/json.js';
 import { applyJsonPatch } from '../../kube-client/patches/json-patch.js';
-import { mergeSchemaOf } from '../../kube-client/patches/merge-keys.js';
 import { applyMergePatch } from '../../kube-client/patches/merge-patch.js';
 import { applyStrategicMergePatch } from '../../kube-client/patches/strategic-merge.js';
 import type { DeleteOptions, ObjectRef, Patch } from '../../kube-client/port.js';
 import { qualifiedPlural, type Resource, resources } from '../../kube-client/resources.js';
+import { servedMergeSchema } from '../schema/merge-schema.js';
 import {
   alreadyExists,
   conflict,
@@ -83,7 +83,8 @@ export class ObjectServer {
     write: ObjectWrite = {},
   ): T {
     const current = this.existing(resource, ref);
-    const patched = asSent(applyPatch(resource, current, patch));
+    const merged = asSent(applyPatch(resource, current, patch));
+    const patched = write.readPatched?.(resource, merged) ?? merged;
     const { uid } = patched.metadata;
     if (uid !== current.metadata.uid) {
       const why = `metadata.uid: Invalid value: ${JSON.stringify(uid)}: field is immutable`;
@@ -166,7 +167,7 @@ function applyPatch<T extends KubeObject>(resource: Resource<T>, current: T, pat
       case 'merge':
         return applyMergePatch(current, patch.body) as T;
       case 'strategic':
-        return applyStrategicMergePatch(mergeSchemaOf(resource), current, patch.body) as T;
+        return applyStrategicMergePatch(servedMergeSchema(resource), current, patch.body) as T;
       case 'json':
         return applyJsonPatch(current, patch.body) as T;
     }

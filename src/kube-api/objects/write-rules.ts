@@ -18,6 +18,8 @@ export interface ObjectWrite {
   /** Who owns the fields that are written. */
   readonly fieldManager?: string;
   readonly subresource?: ObjectSubresource | undefined;
+  /** Reads a patched object by its schema: refuses it, or leaves out what does not belong there. */
+  readonly readPatched?: <T extends KubeObject>(resource: Resource<T>, patched: T) => T;
 }
 
 export interface NewIdentity {

@@ -83,10 +83,7 @@ const schemas: ReadonlyMap<string, MergeSchema> = new Map<string, MergeSchema>([
     },
   ],
   ['Service', { fields: { metadata, spec: { lists: { ports: { key: 'port' } } }, status: conditions } }],
-  [
-    'ServiceAccount',
-    { lists: { secrets: { key: 'name' }, imagePullSecrets: { key: 'name' } }, fields: { metadata } },
-  ],
+  ['ServiceAccount', { lists: { secrets: { key: 'name' } }, fields: { metadata } }],
 ]);
 
 export function mergeSchemaOf({ kind }: Pick<Resource, 'kind'>): MergeSchema {
