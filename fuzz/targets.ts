@@ -1,5 +1,6 @@
 /** All fuzz targets, in the order in which a run takes them. */
 import type { Target } from './target.js';
+import { dnsTargets } from './targets/dns.js';
 import { kubernetesTargets } from './targets/kubernetes.js';
 import { liveTargets } from './targets/live.js';
 import { nodeTargets } from './targets/node.js';
@@ -7,6 +8,7 @@ import { wireTargets } from './targets/wire.js';
 
 export const targets: readonly Target[] = [
   ...wireTargets,
+  ...dnsTargets,
   ...kubernetesTargets,
   ...nodeTargets,
   ...liveTargets,

@@ -13,4 +13,8 @@ export interface ServiceEntries {
   'services.listener': { service: string; address: string; port: number; protocol: string };
   /** Ports of Services have a protocol that is not served. */
   'services.protocol': NoData;
+  /** Names of Services are served, or cannot be. */
+  'services.dns': NoData;
+  /** A defect in a task of the Services. */
+  'services.task': NoData;
 }
