@@ -11,7 +11,7 @@ import {
   recordType,
 } from '../../src/services/dns/message.js';
 import { upstreamsOf } from '../../src/services/dns/resolv-conf.js';
-import { Responder } from '../../src/services/dns/responder.js';
+import { DnsResponder } from '../../src/services/dns/responder.js';
 import { Zone } from '../../src/services/dns/zone.js';
 import { holds, never, only, type Target, texts } from '../target.js';
 
@@ -48,7 +48,7 @@ const zone = new Zone(
   { services, slices: [], pods: [] },
   { domain: 'cluster.local', dnsAddress: '10.96.0.10', clusterRange: range },
 );
-const responder = new Responder({
+const responder = new DnsResponder({
   zone: () => zone,
   forwarder: {
     forward: async () => {

@@ -10,10 +10,11 @@ export {
   nodePortRange,
   ServiceAddresses,
 } from './addresses/service-addresses.js';
+export { createServices, type NodeServices, type ServicesOptions } from './create-services.js';
 export { DnsServer, type DnsServerOptions } from './dns/dns-server.js';
 export { Forwarder, type ForwarderOptions } from './dns/forwarder.js';
 export { upstreamsOf } from './dns/resolv-conf.js';
-export { Responder, type ResponderOptions } from './dns/responder.js';
+export { DnsResponder, type DnsResponderOptions } from './dns/responder.js';
 export { Zone, type ZoneObjects, type ZoneSettings } from './dns/zone.js';
 export { EndpointsController, type EndpointsControllerOptions } from './endpoints/endpoints-controller.js';
 export { managedByLabel, serviceNameLabel, slicesManager } from './endpoints/slice-plan.js';

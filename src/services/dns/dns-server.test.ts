@@ -13,7 +13,7 @@ import { DnsServer } from './dns-server.js';
 import { encodeAnswer, encodeQuery } from './encode.js';
 import { Forwarder } from './forwarder.js';
 import { nameOf, recordType } from './message.js';
-import { Responder } from './responder.js';
+import { DnsResponder } from './responder.js';
 import { Zone } from './zone.js';
 
 const clock = systemClock;
@@ -42,7 +42,7 @@ beforeEach(() => {
     timeline,
     address,
     port,
-    responder: new Responder({ zone: () => zone, forwarder }),
+    responder: new DnsResponder({ zone: () => zone, forwarder }),
   });
 });
 afterEach(async () => {
@@ -140,6 +140,7 @@ describe('a server of names', () => {
       udp.send(answerTo(packet, '192.0.2.1'), from.port, from.address);
     });
     const tcp = createServer((socket) => {
+      socket.on('error', () => undefined);
       socket.on('data', (data) => socket.write(framed(answerTo(data.subarray(2), '192.0.2.2'))));
     });
     tcp.listen(outsidePort, outside);

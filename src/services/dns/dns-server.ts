@@ -5,7 +5,7 @@ import { type Clock, errorText, isCancelled, sleep, TaskGroup } from '../../asyn
 import type { Timeline } from '../../timeline/index.js';
 import { servicesLimits } from '../limits.js';
 import { MessageReader } from './message-reader.js';
-import type { Responder } from './responder.js';
+import type { DnsResponder } from './responder.js';
 
 export interface DnsServerOptions {
   readonly clock: Clock;
@@ -13,7 +13,7 @@ export interface DnsServerOptions {
   readonly address: string;
   /** Default 53. */
   readonly port?: number;
-  readonly responder: Responder;
+  readonly responder: DnsResponder;
 }
 
 const defaultPort = 53;

@@ -4,7 +4,7 @@ import { type Clock, isCancelled, throwIfCancelled } from '../../async/index.js'
 import { servicesLimits } from '../limits.js';
 import { AnswerCache } from './answer-cache.js';
 import { encodeQuery } from './encode.js';
-import { type DnsQuery, nameKey, responseCode } from './message.js';
+import { type DnsQuery, type DnsTransport, nameKey, responseCode } from './message.js';
 import {
   askByConnection,
   askByDatagram,
@@ -24,8 +24,6 @@ export interface ForwarderOptions {
 export class ForwardFailed extends Error {
   override readonly name = 'ForwardFailed';
 }
-
-type Transport = 'udp' | 'tcp';
 
 const dnsPort = 53;
 
@@ -47,7 +45,7 @@ export class Forwarder {
   }
 
   /** The answer with the id of the query; rejects with `ForwardFailed`, or with `Cancelled`. */
-  async forward(query: DnsQuery, transport: Transport, signal: AbortSignal): Promise<Buffer> {
+  async forward(query: DnsQuery, transport: DnsTransport, signal: AbortSignal): Promise<Buffer> {
     const key = keyOf(query, transport);
     const packet =
       this.#cache.get(key, this.#options.clock.monotonic()) ??
@@ -56,7 +54,7 @@ export class Forwarder {
     return packet;
   }
 
-  #ask(key: string, query: DnsQuery, transport: Transport, signal: AbortSignal): Promise<Buffer> {
+  #ask(key: string, query: DnsQuery, transport: DnsTransport, signal: AbortSignal): Promise<Buffer> {
     const present = this.#underWay.get(key);
     if (present !== undefined) return present;
     if (this.#underWay.size >= servicesLimits.dnsForwards)
@@ -66,7 +64,7 @@ export class Forwarder {
     return asked;
   }
 
-  async #askAll(key: string, query: DnsQuery, transport: Transport, signal: AbortSignal): Promise<Buffer> {
+  async #askAll(key: string, query: DnsQuery, transport: DnsTransport, signal: AbortSignal): Promise<Buffer> {
     const { clock, upstreams } = this.#options;
     const servers = await upstreams();
     if (servers.length === 0) throw new ForwardFailed('the machine has no server of names');
@@ -96,7 +94,7 @@ export class Forwarder {
   #askOne(
     server: string,
     query: DnsQuery,
-    transport: Transport,
+    transport: DnsTransport,
     signal: AbortSignal,
   ): Promise<UpstreamAnswer> {
     const { clock, upstreamPort = dnsPort, exchange } = this.#options;
@@ -114,7 +112,7 @@ function isAnswered({ answer }: UpstreamAnswer): boolean {
 
 function keyOf(
   { question, recursionDesired, checkingDisabled, edns }: DnsQuery,
-  transport: Transport,
+  transport: DnsTransport,
 ): string {
   const { name, type, class: of } = question;
   const flags = [recursionDesired, checkingDisabled, edns !== undefined, edns?.dnssecOk === true]

@@ -16,6 +16,9 @@ export const recordType = {
 
 export const classIn = 1;
 
+/** How a query came. */
+export type DnsTransport = 'udp' | 'tcp';
+
 export const responseCode = {
   noError: 0,
   formatError: 1,

@@ -9,7 +9,7 @@ import { encodeAnswer, encodeQuery } from './encode.js';
 import { Forwarder, ForwardFailed } from './forwarder.js';
 import { type DnsQuery, type DnsRecord, nameOf, recordType } from './message.js';
 import { upstreamsOf } from './resolv-conf.js';
-import { Responder } from './responder.js';
+import { DnsResponder } from './responder.js';
 import type { ExchangeWithUpstream } from './upstream-exchange.js';
 import { Zone } from './zone.js';
 
@@ -197,7 +197,7 @@ function forwarderOn(
   return { forwarder, asked, clock };
 }
 
-async function ask(responder: Responder, asked: DnsQuery, transport: 'udp' | 'tcp' = 'udp') {
+async function ask(responder: DnsResponder, asked: DnsQuery, transport: 'udp' | 'tcp' = 'udp') {
   const packet = encodeQuery(asked.id, asked.question, asked);
   const answer = await responder.respond(packet, transport, signal);
   return { packet: answer!, ...decodeAnswer(answer!), ...addressRecordsOf(answer!) };
@@ -205,7 +205,7 @@ async function ask(responder: Responder, asked: DnsQuery, transport: 'udp' | 'tc
 
 describe('the responder', () => {
   const { forwarder, asked } = forwarderOn({ '192.0.2.1': (one) => outsideAnswer(one, '203.0.113.5') });
-  const responder = new Responder({ zone: () => zone, forwarder });
+  const responder = new DnsResponder({ zone: () => zone, forwarder });
 
   it('answers names of the cluster with authority', async () => {
     const { packet, records, id } = await ask(responder, query('web.shop.svc.cluster.local'));
@@ -279,7 +279,7 @@ describe('the responder', () => {
     const endpoints = Array.from({ length: 200 }, (_, index) => ({ addresses: [`10.2.0.${index}`] }));
     const objects = { services: [headless], slices: [testSlice('db', endpoints)], pods: [] };
     const large = new Zone(objects, { domain: 'cluster.local', dnsAddress: '10.96.0.10', clusterRange });
-    const one = new Responder({ zone: () => large, forwarder });
+    const one = new DnsResponder({ zone: () => large, forwarder });
     const short = await ask(one, query('db.shop.svc.cluster.local'));
     expect([short.isTruncated, short.packet.length <= 512]).toEqual([true, true]);
     const edns = { udpBytes: 65_535, version: 0, dnssecOk: false };

@@ -10,19 +10,18 @@ import {
   type DnsName,
   type DnsQuery,
   type DnsRecord,
+  type DnsTransport,
   nameKey,
   recordType,
   responseCode,
 } from './message.js';
 import type { Zone } from './zone.js';
 
-export interface ResponderOptions {
+export interface DnsResponderOptions {
   /** The names as they are now. */
   readonly zone: () => Zone;
   readonly forwarder: Pick<Forwarder, 'forward'>;
 }
-
-export type DnsTransport = 'udp' | 'tcp';
 
 /** Without EDNS a datagram has at most 512 bytes (RFC 1035, section 4.2.1). */
 const plainUdpBytes = 512;
@@ -30,10 +29,10 @@ const tcpBytes = 65_535;
 /** Names of the cluster that stand for each other; a circle of them ends here. */
 const mostAliases = 8;
 
-export class Responder {
-  readonly #options: ResponderOptions;
+export class DnsResponder {
+  readonly #options: DnsResponderOptions;
 
-  constructor(options: ResponderOptions) {
+  constructor(options: DnsResponderOptions) {
     this.#options = options;
   }
 

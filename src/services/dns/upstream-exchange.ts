@@ -48,6 +48,7 @@ function exchange(
       return;
     }
     let isOver = false;
+    let close: () => void = () => undefined;
     const end = (settle: () => void): void => {
       if (isOver) return;
       isOver = true;
@@ -61,7 +62,7 @@ function exchange(
       end(() => reject(new TimedOut('no answer in time'))),
     );
     signal.addEventListener('abort', onAbort, { once: true });
-    const close = begin(
+    close = begin(
       (answer) => end(() => resolve(answer)),
       (error) => end(() => reject(error)),
     );

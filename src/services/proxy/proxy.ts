@@ -186,7 +186,11 @@ export class ServiceProxy {
     listener.set(frontend);
     const data = dataOf(frontend);
     try {
-      await listener.open(frontend, (error) => this.#tellFailure(frontend, errorText(error)));
+      let isTold = false;
+      await listener.open(frontend, (error) => {
+        if (!isTold) this.#tellFailure(frontend, errorText(error));
+        isTold = true;
+      });
       this.#open.set(key, { frontend, listener });
       this.#failures.delete(key);
       const message = `the proxy listens at ${key} for the Service ${service}`;
