@@ -73,3 +73,24 @@ it('leaves out cancelled work once the agent stops, and keeps failures', async (
   await log.close();
   expect(text.match(/\w+ while \w+/g)).toEqual(['cancelled while running', 'failed while stopping']);
 });
+
+it.each([
+  ['pleg.relist', true],
+  ['pleg.*', true],
+  ['pleg.relis?', true],
+  ['pleg', false],
+  ['pleg+relist', false],
+  ['volume.*', false],
+])('vmodule %s=4 shows the entry pleg.relist of the level debug: %s', async (filePattern, isShown) => {
+  let text = '';
+  const take = (bytes: Uint8Array): number => {
+    text += Buffer.from(bytes).toString();
+    return bytes.length;
+  };
+  const vmodule = [{ filePattern, verbosity: 4 }];
+  const main = { write: async (bytes: Uint8Array) => take(bytes), writeNow: take };
+  const log = loggedTimeline({ ...logging(), vmodule }, { main });
+  log.timeline.record({ kind: 'problem', what: 'pleg.relist', message: 'the entry', level: 'debug' });
+  await log.close();
+  expect(text.includes('the entry')).toBe(isShown);
+});

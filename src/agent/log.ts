@@ -67,6 +67,7 @@ export function loggedTimeline(
     get verbosity() {
       return verbosity;
     },
+    byName: logging.vmodule,
     write: (line, level) => (level === 'error' ? writer : infoWriter).write(line),
   });
   let isStopping = false;

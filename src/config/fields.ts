@@ -442,7 +442,7 @@ const rows = [
     default: 1_000_000,
     flag: 'max-open-files',
     rule: notNegative,
-    about: 'Open file limit of this process',
+    about: 'Open file limit of this process; the service manager sets it here',
   }),
   field('contentType', 'string', {
     default: 'application/vnd.kubernetes.protobuf',
@@ -647,7 +647,7 @@ const rows = [
   field('logging.vmodule', 'vmodule', {
     flag: 'vmodule',
     flagStays: true,
-    about: 'Verbosity by file, as pattern=N',
+    about: 'Verbosity by the name of the entry in the log, as pattern=N: pleg.*=4',
   }),
   field('logging.options.text.splitStream', 'bool', {
     flag: 'log-text-split-stream',

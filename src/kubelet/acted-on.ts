@@ -52,6 +52,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'showHiddenMetricsForVersion',
   'logging.format',
   'logging.verbosity',
+  'logging.vmodule',
   'logging.flushFrequency',
   'logging.options',
   'failCgroupV1',

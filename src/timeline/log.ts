@@ -3,10 +3,18 @@ import type { EntryLevel, TimelineEntry } from './entry.js';
 import type { DataValue } from './entry-data.js';
 import type { TimelineReader } from './timeline.js';
 
+/** `*` in the pattern stands for any characters, `?` for one. */
+export interface NameVerbosity {
+  readonly filePattern: string;
+  readonly verbosity: number;
+}
+
 export interface TimelineLogOptions {
   readonly format: 'text' | 'json';
   /** As the `-v` flag: 0 shows info and above, 4 debug, 6 and more everything. */
   readonly verbosity: number;
+  /** The verbosity of entries by their names; the first pattern that matches counts, before the verbosity of all. */
+  readonly byName?: readonly NameVerbosity[];
   readonly write: (line: string, level: EntryLevel) => void;
 }
 
@@ -14,9 +22,20 @@ const verbosityOf: Readonly<Record<EntryLevel, number>> = { error: 0, warn: 0, i
 
 export function logReader(options: TimelineLogOptions): TimelineReader {
   const format = options.format === 'json' ? formatJson : formatText;
+  const byName = (options.byName ?? []).map(({ filePattern, verbosity }) => ({
+    pattern: patternOf(filePattern),
+    verbosity,
+  }));
   return (entry) => {
-    if (verbosityOf[entry.level] <= options.verbosity) options.write(`${format(entry)}\n`, entry.level);
+    const named = byName.find(({ pattern }) => pattern.test(entry.what));
+    if (verbosityOf[entry.level] <= (named ?? options).verbosity)
+      options.write(`${format(entry)}\n`, entry.level);
   };
+}
+
+function patternOf(text: string): RegExp {
+  const escaped = text.replace(/[.+^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${escaped.replace(/\*+/g, '.*').replaceAll('?', '.')}$`);
 }
 
 type LogFields = Record<string, Exclude<DataValue, undefined>>;
