@@ -44,7 +44,12 @@ describe('kubectl at a bare machine', () => {
     expect(await node.apply(pod('web'))).toContain('pod/web created');
     await node.kubectl('wait', '--for=condition=Ready', 'pod/web', '--timeout=60s');
     expect(await node.kubectl('get', 'pods')).toContain('web');
-    expect(await node.kubectl('describe', 'pod', 'web')).toMatch(/Reason[\s\S]*Started/);
+    await pollUntil(
+      'the events are told',
+      async () =>
+        (await node.kubectl('describe', 'pod', 'web')).includes('Container started') ? true : undefined,
+      { timeoutMs: 20_000 },
+    );
     expect(await node.kubectl('logs', 'web')).toContain('hello');
     expect(await node.kubectl('exec', 'web', '--', 'sh', '-c', 'echo from inside')).toContain('from inside');
     expect(await node.kubectl('events', '--for', 'pod/web')).toContain('Started');

@@ -1,5 +1,6 @@
 /** The rules of writes of the API that this node serves: those of its kinds, and those that hold for all. */
 import { randomInt, randomUUID } from 'node:crypto';
+import { formatFieldPath } from '../../kube/manifests/document.js';
 import {
   type FieldError,
   formatFieldError,
@@ -20,7 +21,7 @@ import {
 } from '../../kube-client/resources.js';
 import { kubeApiLimits } from '../limits.js';
 import { type Deletion, isFullyDeleted } from '../objects/object-rules.js';
-import { invalid, notFound } from '../objects/server-errors.js';
+import { invalidFields, notFound } from '../objects/server-errors.js';
 import type { Storage } from '../objects/storage.js';
 import type { WriteRules } from '../objects/write-rules.js';
 import { validateObjectMeta } from './object-meta.js';
@@ -161,7 +162,10 @@ function refuseWithoutNamespace(
 function refuseInvalid(resource: Resource, name: string, errors: readonly FieldError[]): void {
   // The rules of a kind may judge the metadata once more.
   const different = new Map(errors.map((error) => [formatFieldError(error), error]));
-  if (different.size > 0) throw invalid(resource, name, formatFieldErrors([...different.values()]));
+  if (different.size === 0) return;
+  const all = [...different.values()];
+  const fields = all.map(({ path, message }) => ({ field: formatFieldPath(path), message }));
+  throw invalidFields(resource, name, formatFieldErrors(all), fields);
 }
 
 function refuseLarge(object: KubeObject): void {

@@ -64,6 +64,43 @@ export function forbidden(resource: Resource, name: string, why: string): ApiErr
   return new ApiError({ code: 403, reason: 'Forbidden', message, details: detailsOf(resource, name) });
 }
 
+const causes: readonly (readonly [begins: string, reason: string])[] = [
+  ['Required value', 'FieldValueRequired'],
+  ['Duplicate value', 'FieldValueDuplicate'],
+  ['Unsupported value', 'FieldValueNotSupported'],
+  ['Forbidden', 'FieldValueForbidden'],
+  ['Not found', 'FieldValueNotFound'],
+  ['Too long', 'FieldValueTooLong'],
+  ['Too many', 'FieldValueTooMany'],
+];
+
+/** With a cause for each field: clients show those, and not the message. */
+export function invalidFields(
+  resource: Resource,
+  name: string,
+  why: string,
+  errors: readonly { readonly field: string; readonly message: string }[],
+): ApiError {
+  const { kind, group } = resource;
+  const reasonOf = (message: string): string =>
+    causes.find(([begins]) => message.startsWith(begins))?.[1] ?? 'FieldValueInvalid';
+  return new ApiError({
+    code: 422,
+    reason: 'Invalid',
+    message: `${qualifiedKind(resource)} ${JSON.stringify(name)} is invalid: ${why}`,
+    details: {
+      name,
+      ...(group === '' ? {} : { group }),
+      kind,
+      causes: errors.map(({ field, message }) => ({ reason: reasonOf(message), message, field })),
+    },
+  });
+}
+
+function qualifiedKind({ kind, group }: Resource): string {
+  return group === '' ? kind : `${kind}.${group}`;
+}
+
 export function tooLarge(wanted: number, current: number): ApiError {
   return new ApiError({
     code: 504,
