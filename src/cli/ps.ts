@@ -1,7 +1,7 @@
 /** `nodelet ps`: lists the containers of all runs. */
 import { bool, string } from '../flags/index.js';
 import type { ContainerStatus, Pod } from '../kube/types/index.js';
-import { formatAge } from './age.js';
+import { formatAge } from '../kube/values/age.js';
 import { type CommandSpec, runCommand, runFlags } from './client/command.js';
 import { type Connection, crashedRunText } from './client/connection.js';
 import { containersOf, listPods, podName } from './client/pods.js';

@@ -43,7 +43,9 @@ describe('kubectl at a bare machine', () => {
   it('applies a pod, waits for it, lists and describes it, reads its log and runs a command in it', async () => {
     expect(await node.apply(pod('web'))).toContain('pod/web created');
     await node.kubectl('wait', '--for=condition=Ready', 'pod/web', '--timeout=60s');
-    expect(await node.kubectl('get', 'pods')).toContain('web');
+    expect(await node.kubectl('get', 'pods')).toMatch(
+      /NAME +READY +STATUS +RESTARTS +AGE\nweb +1\/1 +Running +0 /,
+    );
     await pollUntil(
       'the events are told',
       async () =>

@@ -1,13 +1,14 @@
 /** `nodelet up` as a person starts it: a process with a state directory of its own, and kubectl at its API. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '../env/addresses.js';
 import { CommandError, runCommand } from '../env/command.js';
 import { controlPlaneProgram } from '../env/control-plane-binaries.js';
 import { pollUntil } from '../env/index.js';
+import { removeTree } from '../env/mounts.js';
 
 const binary = path.resolve(import.meta.dirname, '../../bin/nodelet');
 
@@ -128,7 +129,7 @@ export class BareNode {
       await this.end('SIGTERM');
     } finally {
       await this.end('SIGKILL');
-      rmSync(this.stateDir, { recursive: true, force: true });
+      await removeTree(this.stateDir);
     }
   }
 

@@ -1,4 +1,6 @@
 /** Formats the answer of `nodelet describe node` for people. */
+
+import { formatAge } from '../../kube/values/age.js';
 import type {
   DescribedHolder,
   DescribedPod,
@@ -6,7 +8,6 @@ import type {
   NodeDescription,
   NodePressure,
 } from '../../kubelet/index.js';
-import { formatAge } from '../age.js';
 import { cleanText } from './clean-text.js';
 import { amountOf, amountText } from './resource-amount.js';
 import { formatTable } from './table.js';

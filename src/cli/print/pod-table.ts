@@ -1,6 +1,7 @@
 /** The table of `nodelet get pods`. */
+
+import { podRow } from '../../kube/pods/pod-row.js';
 import type { Pod } from '../../kube/types/index.js';
-import { podRow } from '../pod-row.js';
 
 export interface PodTableOptions {
   readonly wide: boolean;

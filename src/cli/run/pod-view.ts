@@ -1,7 +1,7 @@
 /** Computes what a run shows of a pod, for the live table and for lines. */
 import { isTerminalPhase } from '../../kube/index.js';
+import { type PodRow, podRow } from '../../kube/pods/pod-row.js';
 import { type Explanation, explainPod, type Timeline } from '../../timeline/index.js';
-import { type PodRow, podRow } from '../pod-row.js';
 import type { ShownPod } from './run-pods.js';
 import type { Cell } from './table.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../kube/index.js';
-import { formatAge } from './age.js';
+import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../index.js';
+import { formatAge } from '../values/age.js';
 import { podRow } from './pod-row.js';
 
 const nowMs = Date.parse('2030-01-01T00:01:00Z');

@@ -6,8 +6,8 @@ import {
   isTerminalPhase,
   type Pod,
   type PodStatus,
-} from '../kube/index.js';
-import { formatAge } from './age.js';
+} from '../index.js';
+import { formatAge } from '../values/age.js';
 
 export interface PodRow {
   readonly namespace: string;
