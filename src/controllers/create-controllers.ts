@@ -2,6 +2,8 @@
 import { type Clock, isCancelled, TaskGroup } from '../async/index.js';
 import { type KubeApi, qualifiedPlural, type Resource } from '../kube-client/index.js';
 import type { Timeline } from '../timeline/index.js';
+import { createClaimBinder } from './claims/claim-binder.js';
+import { createCronJobController } from './cron-job/cron-job-controller.js';
 import { createDaemonSetController } from './daemon-set/daemon-set-controller.js';
 import { createDeploymentController } from './deployment/deployment-controller.js';
 import type { Controller, ControllerContext } from './driver/context.js';
@@ -66,6 +68,8 @@ export function createControllers(options: ControllersOptions): Controllers {
     createStatefulSetController(context),
     createDaemonSetController(context),
     createJobController(context),
+    createCronJobController(context),
+    ...createClaimBinder(context),
     createGarbageCollector(context, kinds),
     createNodeBinder(context),
     createNamespaceController(context, kinds),
