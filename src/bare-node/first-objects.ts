@@ -1,7 +1,7 @@
 /** The objects that every cluster has from its first moment. */
-import type { KubeObject } from '../kube/index.js';
+import type { EndpointSlice, KubeObject } from '../kube/index.js';
 import type { ServedApi } from '../kube-api/index.js';
-import { isAlreadyExists, type Resource, resources } from '../kube-client/index.js';
+import { isAlreadyExists, isNotFound, type Resource, resources } from '../kube-client/index.js';
 
 type FirstObject = readonly [Resource, KubeObject & Readonly<Record<string, unknown>>];
 
@@ -62,4 +62,22 @@ export async function createFirstObjects(api: ServedApi, facts: FirstObjectFacts
       if (!isAlreadyExists(error)) throw error;
     });
   }
+}
+
+/** Where the API is, for those who ask its Service: pods reach it through the proxy of Services. */
+export async function createApiEndpoint(
+  api: ServedApi,
+  { address, port }: { readonly address: string; readonly port: number },
+): Promise<void> {
+  const ref = { namespace: 'default', name: 'kubernetes' };
+  const wanted: EndpointSlice = {
+    metadata: { ...ref, labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    ports: [{ name: 'https', protocol: 'TCP', port }],
+  };
+  await api.delete(resources.endpointSlices, ref).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  await api.create(resources.endpointSlices, wanted, ref.namespace);
 }

@@ -21,14 +21,16 @@ import {
   serverFacts,
   tablePrinter,
 } from '../kube-api/index.js';
+import { detectNodeAddress } from '../kubelet/index.js';
 import { recordedDurableFiles } from '../kubelet/start-up/durable-files.js';
 import { kubernetesArchitecture } from '../node/index.js';
 import { podRoutes, type ServerListener } from '../server/index.js';
 import type { Route } from '../server/routes.js';
+import { createServices } from '../services/index.js';
 import { Timeline } from '../timeline/index.js';
 import { startApiListener } from './api-listener.js';
 import { type NodeAuthority, openAuthority } from './authority.js';
-import { createFirstObjects } from './first-objects.js';
+import { createApiEndpoint, createFirstObjects } from './first-objects.js';
 import { kubeconfigText, mergedKubeconfig, ownerKubeconfig } from './kubeconfig.js';
 import { serviceAccountTokens } from './service-account-tokens.js';
 
@@ -43,6 +45,9 @@ export interface BareNodeOptions {
   readonly port: number;
   readonly clock?: Clock;
   readonly timeline?: Timeline;
+  /** The range of the virtual addresses of Services. */
+  readonly serviceCidr: string;
+  /** Two of that range. */
   readonly serviceAddresses: { readonly api: string; readonly dns: string };
   readonly clusterDomain: string;
   /** Whether pods have addresses of their own; if not, they share the host's. */
@@ -104,7 +109,7 @@ async function serve(
   options: ServingOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { address, clock, timeline, clusterDomain, stateDir } = options;
+  const { address, clock, timeline, clusterDomain, serviceCidr, stateDir } = options;
   const issuer = `https://kubernetes.default.svc.${clusterDomain}`;
   const tokens = serviceAccountTokens({ keyPem: authority.tokenKeyPem, issuer, clock, api });
   const posted = new PostedObjects(api, tokens);
@@ -140,6 +145,7 @@ async function serve(
     );
   });
   try {
+    await createApiEndpoint(api, { address, port: listener.address()?.port ?? options.port });
     await announce(listener, authority, options);
     const agent = createAgent({
       configuration: options.configuration,
@@ -157,6 +163,14 @@ async function serve(
       rootCa: authority.caPem,
       kinds: api.kinds.map(({ resource }) => resource),
     }).run(stop.signal);
+    const services = createServices({
+      api: local,
+      clock,
+      timeline,
+      nodeIp: (await detectNodeAddress()) ?? address,
+      clusterCidr: serviceCidr,
+      clusterDomain,
+    }).run(stop.signal);
     void agent.ready().then(
       (kubelet) => {
         routes = podRoutes(kubelet, { splitLogStreams: true, translateStreams: true });
@@ -165,11 +179,11 @@ async function serve(
       () => undefined,
     );
     try {
-      await Promise.race([running, controlling]);
+      await Promise.race([running, controlling, services]);
     } finally {
       signal.removeEventListener('abort', forward);
       stop.abort(signal.reason);
-      await Promise.allSettled([running, controlling]);
+      await Promise.allSettled([running, controlling, services]);
     }
   } finally {
     api.endWatches();

@@ -11,6 +11,7 @@ import { parseUpArguments, type UpOptions, upUsage } from './options.js';
 import { writeOwnFile } from './own-file.js';
 
 /** Of virtual addresses for Services. */
+const serviceCidr = '10.96.0.0/16';
 const serviceAddresses = { api: '10.96.0.1', dns: '10.96.0.10' } as const;
 const clusterDomain = 'cluster.local';
 
@@ -63,6 +64,7 @@ async function up(options: UpOptions): Promise<void> {
           stateDir: options.stateDir,
           address: '127.0.0.1',
           port: options.port,
+          serviceCidr,
           serviceAddresses,
           clusterDomain,
           podNetwork: runtime.podNetwork,
