@@ -10,6 +10,7 @@ import {
   ApiHandler,
   Discovery,
   LocalKubeApi,
+  openApiResponses,
   ownersGroup,
   PostedObjects,
   postedKinds,
@@ -127,6 +128,7 @@ async function serve(
       printer: tablePrinter,
       others: [
         serverFacts({ kubernetesVersion, platform: `linux/${kubernetesArchitecture(process.arch)}` }),
+        openApiResponses({ kinds: api.kinds, kubernetesVersion }),
         postedResponses(api, posted),
         scaleResponses(api),
       ],

@@ -2,6 +2,7 @@
 export type { ApiRequest, ApiResponse } from './http/contracts.js';
 export { Discovery } from './http/discovery.js';
 export { ApiHandler, type OtherResponder } from './http/handler.js';
+export { openApiResponses } from './http/openapi-responses.js';
 export { postedResponses } from './http/posted-responses.js';
 export { scaleResponses } from './http/scale.js';
 export { serverFacts } from './http/server-facts.js';
