@@ -1,5 +1,6 @@
 /** A whole kubelet without a cluster: static pods are judged by the node that it builds of its machine. */
 import { afterEach, expect, it } from 'vitest';
+import { resolveFeatureGates } from '../../src/config/index.js';
 import { simulatedHost } from '../../src/host/index.js';
 import type { KubeletOptions } from '../../src/kubelet/index.js';
 import { endNodes, type Node, startNode } from './node.js';
@@ -44,6 +45,30 @@ it.each<[rule: string, requests: Record<string, string>, reason: string, message
   expect(node.reasons(web)).toEqual([reason]);
   expect(node.machine.seenSandboxes(web)).toEqual([]);
   await node.untilReady(other);
+});
+
+it.each([
+  ['refuses', 'off', false],
+  ['admits', 'on', true],
+] as const)('a node %s a pod with options for its mounts while the gate is %s', async (_, __, isOn) => {
+  const node = await start({ gates: resolveFeatureGates({ VolumeBindMountOptions: isOn }).gates });
+  const mount = { name: 'v', mountPath: '/v', bindMountOptions: ['noexec'] };
+  const spec = { volumes: [{ name: 'v', emptyDir: {} }] };
+  node.set(
+    [staticPod('web', { spec, containers: [{ name: 'app', image: 'app:1', volumeMounts: [mount] }] })],
+    'file',
+  );
+  await node.advance(1000);
+  expect(node.entries.some(({ what }) => what === 'pod.admit')).toBe(isOn);
+  expect(node.status(web)).toMatchObject(
+    isOn
+      ? { phase: 'Pending' }
+      : {
+          phase: 'Failed',
+          reason: 'PodFeatureUnsupported',
+          message: expect.stringContaining('node features that are not available: VolumeBindMountOptions'),
+        },
+  );
 });
 
 it('an agent refuses a static pod as the reference kubelet does: nobody can make room', async () => {
