@@ -27,7 +27,7 @@ import { recordedDurableFiles } from '../kubelet/start-up/durable-files.js';
 import { kubernetesArchitecture } from '../node/index.js';
 import { podRoutes, type ServerListener } from '../server/index.js';
 import type { Route } from '../server/routes.js';
-import { createServices } from '../services/index.js';
+import { createServices, ServiceAddresses } from '../services/index.js';
 import { Timeline } from '../timeline/index.js';
 import { startApiListener } from './api-listener.js';
 import { type NodeAuthority, openAuthority } from './authority.js';
@@ -86,7 +86,12 @@ export async function runBareNode(options: BareNodeOptions, signal: AbortSignal)
     });
   });
   try {
-    const api = new ServedApi({ clock, storage, settled: () => files.settled() });
+    const api = new ServedApi({
+      clock,
+      storage,
+      serviceAddresses: new ServiceAddresses(options.serviceCidr),
+      settled: () => files.settled(),
+    });
     const { serviceAddresses } = options;
     await createFirstObjects(api, { apiServiceIp: serviceAddresses.api, dnsServiceIp: serviceAddresses.dns });
     const authority = await openAuthority({

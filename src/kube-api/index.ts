@@ -8,6 +8,7 @@ export { scaleResponses } from './http/scale.js';
 export { serverFacts } from './http/server-facts.js';
 export type { ApiTarget } from './http/target.js';
 export { servedKinds } from './kinds/kinds.js';
+export type { AllocatedService, ServiceAllocator } from './kinds/network/service-allocator.js';
 export type { ServedKind } from './kinds/served-kind.js';
 export { LocalKubeApi } from './local-api.js';
 export { Storage } from './objects/storage.js';

@@ -5,4 +5,7 @@ export const kubeApiLimits = {
   objectBytes: 1536 * 1024,
   waitingCreations: 1_000,
   creationWaitMs: 1_000,
+  keptEvents: 5_000,
+  eventLifeMs: 3_600_000,
+  eventSweepMs: 30_000,
 } as const;

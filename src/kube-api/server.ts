@@ -12,11 +12,13 @@ import type {
   WatchEvent,
   WatchOptions,
 } from '../kube-client/port.js';
-import { apiVersionOf, qualifiedPlural, type Resource } from '../kube-client/resources.js';
+import { apiVersionOf, qualifiedPlural, type Resource, resources } from '../kube-client/resources.js';
 import { CreateReadiness } from './kinds/create-readiness.js';
 import { kindRules } from './kinds/kind-rules.js';
 import { servedKinds } from './kinds/kinds.js';
+import type { ServiceAllocator } from './kinds/network/service-allocator.js';
 import type { ServedKind } from './kinds/served-kind.js';
+import { StoredUpkeep } from './kinds/upkeep.js';
 import { kubeApiLimits } from './limits.js';
 import { ObjectServer } from './objects/object-server.js';
 import { filterOf } from './objects/selectors.js';
@@ -30,6 +32,8 @@ export interface ServedApiOptions {
   /** Holds what an earlier process stored. */
   readonly storage?: Storage;
   readonly kinds?: readonly ServedKind[];
+  /** Who gives Services their addresses; absent: they keep those that clients give them. */
+  readonly serviceAddresses?: ServiceAllocator;
   /** Resolves when what is stored now would survive a crash. */
   readonly settled?: () => Promise<void>;
 }
@@ -42,6 +46,7 @@ export class ServedApi {
   readonly storage: Storage;
   readonly objects: ObjectServer;
   readonly #watches: Watches;
+  readonly #upkeep: StoredUpkeep;
   readonly #readiness: CreateReadiness;
   readonly #settled: () => Promise<void>;
 
@@ -49,13 +54,15 @@ export class ServedApi {
     clock = systemClock,
     storage = new Storage(),
     kinds = servedKinds,
+    serviceAddresses,
     settled,
   }: ServedApiOptions = {}) {
     this.clock = clock;
     this.storage = storage;
     this.kinds = kinds;
-    this.objects = new ObjectServer(clock, storage, kindRules({ kinds, storage }));
+    this.objects = new ObjectServer(clock, storage, kindRules({ kinds, storage, serviceAddresses }));
     this.#watches = new Watches(clock, storage);
+    this.#upkeep = new StoredUpkeep(clock, storage, this.objects);
     this.#readiness = new CreateReadiness(clock, storage, kinds);
     this.#settled = settled ?? (() => Promise.resolve());
   }
@@ -79,6 +86,7 @@ export class ServedApi {
     options: ListOptions & { readonly resourceVersionMatch?: string } = {},
   ): KubeList<T> {
     const { limit, continue: token, resourceVersionMatch } = options;
+    if (resource.plural === resources.events.plural) this.#upkeep.dropEvents();
     const wanted = Number(options.resourceVersion || '0');
     const { revision } = this.storage;
     if (wanted > revision) throw tooLarge(wanted, revision);
@@ -114,12 +122,14 @@ export class ServedApi {
     if (this.storage.count(resource) >= objectsPerKind) throw full(resource);
     await this.#readiness.wait(resource, object, namespace);
     const created = this.objects.create(resource, object, namespace, write);
+    this.#upkeep.afterWrite(resource);
     await this.#settled();
     return created;
   }
 
   async update<T extends KubeObject>(resource: Resource<T>, object: T, write: ObjectWrite = {}): Promise<T> {
     const updated = this.objects.update(resource, object, write);
+    this.#upkeep.afterWrite(resource);
     await this.#settled();
     return updated;
   }
@@ -131,6 +141,7 @@ export class ServedApi {
     write: ObjectWrite = {},
   ): Promise<T> {
     const patched = this.objects.patch(resource, ref, patch, write);
+    this.#upkeep.afterWrite(resource);
     await this.#settled();
     return patched;
   }
@@ -142,6 +153,7 @@ export class ServedApi {
     write: ObjectWrite = {},
   ): Promise<T> {
     const deleted = this.objects.delete(resource, ref, options, write);
+    this.#upkeep.afterWrite(resource);
     await this.#settled();
     return deleted;
   }
@@ -163,6 +175,7 @@ export class ServedApi {
           write,
         ),
       );
+    this.#upkeep.afterWrite(resource);
     await this.#settled();
     return {
       apiVersion: apiVersionOf(resource),

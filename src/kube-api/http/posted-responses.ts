@@ -80,7 +80,8 @@ async function finalize(api: ServedApi, request: ApiRequest, ref: ObjectRef): Pr
   const finalizers = member(given.spec, 'finalizers');
   const current = api.get(resources.namespaces, ref);
   const spec = { finalizers: Array.isArray(finalizers) ? finalizers.map(String) : [] };
-  const next = await api.update(resources.namespaces, { ...current, spec }, writeParameters(request));
+  const write = { ...writeParameters(request), subresource: 'finalize' } as const;
+  const next = await api.update(resources.namespaces, { ...current, spec }, write);
   return jsonResponse(200, { apiVersion: 'v1', kind: 'Namespace', ...next });
 }
 

@@ -24,7 +24,8 @@ import { type Deletion, isFullyDeleted } from '../objects/object-rules.js';
 import { invalidFields, notFound } from '../objects/server-errors.js';
 import type { Storage } from '../objects/storage.js';
 import type { WriteRules } from '../objects/write-rules.js';
-import { validateObjectMeta } from './object-meta.js';
+import type { ServiceAllocator } from './network/service-allocator.js';
+import { addedFinalizers, validateObjectMeta } from './object-meta.js';
 import type { ServedKind, ServerFacts } from './served-kind.js';
 
 /** Without vowels and digits that look like letters, so that no word appears by accident. */
@@ -35,9 +36,10 @@ const foregroundFinalizer = 'foregroundDeletion';
 export interface KindRulesOptions {
   readonly kinds: readonly ServedKind[];
   readonly storage: Storage;
+  readonly serviceAddresses?: ServiceAllocator | undefined;
 }
 
-export function kindRules({ kinds, storage }: KindRulesOptions): WriteRules {
+export function kindRules({ kinds, storage, serviceAddresses }: KindRulesOptions): WriteRules {
   const byName = new Map(kinds.map((kind) => [qualifiedPlural(kind.resource), kind]));
   const kindOf = (resource: Resource): ServedKind => {
     const kind = byName.get(qualifiedPlural(resource));
@@ -54,6 +56,7 @@ export function kindRules({ kinds, storage }: KindRulesOptions): WriteRules {
     ) => storage.get(resource, namespace === undefined ? name : `${namespace}/${name}`) as T | undefined,
     list: <T extends KubeObject>(resource: Resource<T>) => storage.list(resource) as T[],
     randomSuffix,
+    serviceAddresses,
   });
   return {
     newIdentity: () => ({ uid: randomUUID(), suffix: randomSuffix() }),
@@ -61,7 +64,8 @@ export function kindRules({ kinds, storage }: KindRulesOptions): WriteRules {
     forCreate(resource, given, { name, namespace, uid, nowMs }, _write) {
       const kind = kindOf(resource);
       const facts = factsAt(nowMs);
-      if (namespace !== undefined) refuseWithoutNamespace(facts, resource, name, namespace);
+      if (namespace === undefined) refuseNamespace(given.metadata.namespace);
+      else refuseWithoutNamespace(facts, resource, name, namespace);
       const {
         resourceVersion,
         deletionTimestamp,
@@ -88,18 +92,19 @@ export function kindRules({ kinds, storage }: KindRulesOptions): WriteRules {
       });
     },
 
-    forUpdate(resource, current, given, { subresource }, _nowMs) {
+    forUpdate(resource, current, given, { subresource }, nowMs) {
       const kind = kindOf(resource);
       const name = current.metadata.name ?? '';
       given.metadata = keptMetadata(current.metadata, given.metadata, subresource);
       keepOtherPart(kind, current, given, subresource);
       return judged(resource, () => {
         kind.defaults?.(given);
-        kind.keep?.(given, current, subresource);
+        kind.keep?.(given, current, subresource, factsAt(nowMs));
         if (kind.countsGenerations === true && !jsonEqual(member(current, 'spec'), member(given, 'spec')))
           given.metadata.generation = (current.metadata.generation ?? 1) + 1;
         refuseInvalid(resource, name, [
           ...validateObjectMeta(given.metadata, resource),
+          ...addedFinalizers(given.metadata, current.metadata),
           ...(subresource === 'status' ? [] : (kind.validate?.(given, current) ?? [])),
           ...(kind.validateUpdate?.(given, current, subresource) ?? []),
         ]);
@@ -157,6 +162,15 @@ function refuseWithoutNamespace(
     message,
     details: { name, kind: resource.plural, causes },
   });
+}
+
+/** Clients that always name one name this. */
+const usualNamespace = 'default';
+
+function refuseNamespace(given: string | undefined): void {
+  if (!given || given === usualNamespace) return;
+  const message = 'the namespace of the provided object does not match the namespace sent on the request';
+  throw new ApiError({ code: 400, reason: 'BadRequest', message });
 }
 
 function refuseInvalid(resource: Resource, name: string, errors: readonly FieldError[]): void {

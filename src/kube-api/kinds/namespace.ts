@@ -19,6 +19,12 @@ export const namespaceKind = served({
       'kubernetes.io/metadata.name': namespace.metadata.name ?? '',
     };
   },
+  // Only the subresource that ends a namespace changes what it waits for.
+  keep: (next, current, subresource) => {
+    if (subresource === 'finalize') return;
+    if (current.spec === undefined) delete next.spec;
+    else next.spec = current.spec;
+  },
   deletion: ({ metadata }, _options, nowMs) =>
     metadata.deletionTimestamp === undefined
       ? { kind: 'mark', deletionTimestamp: formatTimestamp(nowMs), gracePeriodSeconds: 0 }

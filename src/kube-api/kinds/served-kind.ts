@@ -4,6 +4,7 @@ import type { KubeObject } from '../../kube/types/index.js';
 import type { DeleteOptions, ObjectRef } from '../../kube-client/port.js';
 import type { ObjectSubresource, Resource } from '../../kube-client/resources.js';
 import type { AssignedIdentity, Deletion } from '../objects/object-rules.js';
+import type { ServiceAllocator } from './network/service-allocator.js';
 
 /** What rules may ask of the other objects, and of the node. */
 export interface ServerFacts {
@@ -12,6 +13,8 @@ export interface ServerFacts {
   readonly nowMs: number;
   /** Completes a name that nobody chose. */
   randomSuffix(): string;
+  /** Undefined where nobody gives Services addresses. */
+  readonly serviceAddresses: ServiceAllocator | undefined;
 }
 
 export interface ServedKind<T extends KubeObject = KubeObject> {
@@ -36,7 +39,12 @@ export interface ServedKind<T extends KubeObject = KubeObject> {
   /** Fills in place what a client left out, on create and on update. */
   readonly defaults?: (object: T) => void;
   /** Keeps in place what this write may not change, for example the addresses of a Service. */
-  readonly keep?: (next: T, current: T, subresource: ObjectSubresource | undefined) => void;
+  readonly keep?: (
+    next: T,
+    current: T,
+    subresource: ObjectSubresource | undefined,
+    facts: ServerFacts,
+  ) => void;
   /** `current` is undefined when the object is new. */
   readonly validate?: (object: T, current: T | undefined) => readonly FieldError[];
   readonly validateUpdate?: (

@@ -47,6 +47,21 @@ const byKind: ReadonlyMap<string, readonly string[]> = new Map([
       'source',
     ],
   ],
+  ['ReplicaSet', ['status.replicas']],
+  ['Job', ['status.successful']],
+]);
+
+/** Fields whose value stands under another name, or has one when it is absent. */
+const readAs: ReadonlyMap<string, (object: KubeObject) => string> = new Map([
+  ['Pod spec.hostNetwork', (object) => String(member(member(object, 'spec'), 'hostNetwork') ?? false)],
+  ['Node spec.unschedulable', (object) => String(member(member(object, 'spec'), 'unschedulable') ?? false)],
+  ['ReplicaSet status.replicas', (object) => String(member(member(object, 'status'), 'replicas') ?? 0)],
+  ['Job status.successful', (object) => String(member(member(object, 'status'), 'succeeded') ?? 0)],
+  [
+    'Event source',
+    (object) =>
+      String(member(member(object, 'source'), 'component') || member(object, 'reportingComponent') || ''),
+  ],
 ]);
 
 export function filterOf(resource: Resource, selection: ObjectSelection): ObjectFilter {
@@ -54,12 +69,12 @@ export function filterOf(resource: Resource, selection: ObjectSelection): Object
   const labels = labelRequirements(selection.labelSelector ?? '');
   return (object) =>
     (!resource.namespaced || !selection.namespace || object.metadata.namespace === selection.namespace) &&
-    fields.every(({ path, value, equal }) => (fieldOf(object, path) === value) === equal) &&
+    fields.every(({ read, value, equal }) => (read(object) === value) === equal) &&
     selectorMatches({ matchExpressions: labels }, object.metadata.labels ?? {});
 }
 
 interface FieldTerm {
-  readonly path: string;
+  readonly read: (object: KubeObject) => string;
   readonly value: string;
   readonly equal: boolean;
 }
@@ -73,7 +88,9 @@ function fieldTerms(resource: Resource, text: string): FieldTerm[] {
       const [, path = '', operator = '', value = ''] = /^([^=!]+)(==|=|!=)(.*)$/.exec(term) ?? [];
       if (operator === '') throw badRequest(`invalid field selector: ${term}`);
       if (!known.includes(path)) throw unknownField(resource, path);
-      return { path, value, equal: operator !== '!=' };
+      const read =
+        readAs.get(`${resource.kind} ${path}`) ?? ((object: KubeObject): string => fieldOf(object, path));
+      return { read, value, equal: operator !== '!=' };
     });
 }
 

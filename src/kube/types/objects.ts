@@ -71,6 +71,9 @@ export interface ServiceSpec {
   externalName?: string;
   ipFamilies?: string[];
   ipFamilyPolicy?: string;
+  internalTrafficPolicy?: string;
+  externalTrafficPolicy?: string;
+  allocateLoadBalancerNodePorts?: boolean;
   publishNotReadyAddresses?: boolean;
   sessionAffinity?: string;
   sessionAffinityConfig?: { clientIP?: { timeoutSeconds?: number } };

@@ -50,7 +50,7 @@ export function validateAnnotations(
   if (totalBytes > annotationsLimitBytes) errors.tooLong(field, annotationsLimitBytes);
 }
 
-function validateOwners(metadata: ObjectMeta, field: LazyFieldPath, errors: FieldErrors): void {
+export function validateOwners(metadata: ObjectMeta, field: LazyFieldPath, errors: FieldErrors): void {
   let controller: string | undefined;
   for (const [index, owner] of (metadata.ownerReferences ?? []).entries()) {
     const at = field.child(index);
