@@ -18,6 +18,7 @@ import { type Bench, type BenchOptions, type Measure, met } from './measure.js';
 import { probes } from './probes.js';
 import { relist } from './relist.js';
 import { resize } from './resize.js';
+import { services } from './services.js';
 import { start } from './start.js';
 import { stats } from './stats.js';
 import { formatTable } from './table.js';
@@ -37,6 +38,7 @@ const benches: readonly Bench[] = [
   files,
   allocation,
   devices,
+  services,
   cluster,
   resize,
   csi,
