@@ -1,6 +1,7 @@
 /** CPUs of real containers: exclusive ones, the pool that the others share, and both after the agent died. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { CpuSet, type ResourceRequirements } from '../../src/kube/index.js';
 import { busybox, eventually, forever, manifest, TestNode } from './agent.js';
@@ -22,6 +23,13 @@ const online = CpuSet.parse(readFileSync('/sys/devices/system/cpu/online', 'utf8
 const isV2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
 const statePath = (): string => join(node.root, 'cpu_manager_state');
 const state = () => JSON.parse(JSON.parse(readFileSync(statePath(), 'utf8')).data);
+
+/** The agent waits for the file before it starts a container with CPUs of its own; otherwise the file follows soon. */
+async function untilState(expected: object): Promise<void> {
+  const isWritten = async (): Promise<boolean> =>
+    existsSync(statePath()) && isDeepStrictEqual(state(), expected);
+  await eventually('the state is written', isWritten, 10_000).catch(() => expect(state()).toEqual(expected));
+}
 
 async function run(name: string, resources: ResourceRequirements): Promise<void> {
   const containers = [{ name: 'app', image: busybox, command: forever, resources }];
@@ -104,14 +112,18 @@ it('a state that cannot be read is set aside, and the containers keep their CPUs
   await eventually('it is told', async () => node.log.includes('CPUManagerStateRecovered'));
   expect(node.log).toContain('please drain this node and delete the CPU manager checkpoint file');
   expect([await cpusOf('pinned'), await node.running('pinned')]).toEqual([own, running]);
-  expect(state().entries).toEqual({ 'uid-pinned': { app: own } });
+  await untilState({
+    policyName: 'static',
+    defaultCpuSet: String(online.difference(CpuSet.parse(own))),
+    entries: { 'uid-pinned': { app: own } },
+  });
 });
 
 it('CPUs of a pod that is gone are shared again', async () => {
   await node.remove('pinned.yaml');
   await node.untilGone('pinned');
   await eventually('the pool grows', async () => (await cpusOf('shared')) === String(online));
-  expect(state()).toEqual({ policyName: 'static', defaultCpuSet: String(online) });
+  await untilState({ policyName: 'static', defaultCpuSet: String(online) });
 });
 
 /** From before the admission to after the start, so that each falls between other effects: file, sandbox, create, start. */
