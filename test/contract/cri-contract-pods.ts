@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ContainerState,
   type ContainerStatus,
+  CriError,
   type CriRuntime,
   criLabels,
   type Init,
@@ -238,7 +239,18 @@ export class ContractPod {
   async remove(): Promise<void> {
     for (const { id } of this.#sandboxes.splice(0)) {
       // Removing a sandbox stops it, and is no error when it is gone.
-      await this.#subject.runtime.removePodSandbox({ podSandboxId: id });
+      await until(`sandbox ${id} is removed`, () => this.#tryRemove(id));
+    }
+  }
+
+  /** Undefined if the shim of a container was about to end by itself: the agent, too, tries again then. */
+  async #tryRemove(podSandboxId: string): Promise<true | undefined> {
+    try {
+      await this.#subject.runtime.removePodSandbox({ podSandboxId });
+      return true;
+    } catch (error) {
+      if (error instanceof CriError && error.details.includes('ttrpc: closed')) return undefined;
+      throw error;
     }
   }
 }
