@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { lstat, open, readdir, readFile, readlink, stat, symlink, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { linuxHost } from '../../src/host/index.js';
+import { isMissing, linuxHost, toHostError } from '../../src/host/index.js';
 import type { Pod } from '../../src/kube/index.js';
 import type { NodePublishVolumeRequest, NodeStageVolumeRequest } from '../../src/volumes/csi/gen/csi.js';
 import { attachmentName } from '../../src/volumes/csi/names.js';
@@ -82,13 +82,23 @@ const failure = (pod: Pod, text: string): Promise<string> =>
     { timeoutMs: 10_000, detail: () => events(pod, 'FailedMapVolume').join('\n') },
   );
 
+/** What is below the root of block volumes; undefined while the manager removes directories that are being listed. */
+const blockNames = async (): Promise<string[] | undefined> => {
+  try {
+    return await readdir(blockRoot(), { recursive: true });
+  } catch (error) {
+    if (isMissing(toHostError(error, blockRoot()))) return undefined;
+    throw error;
+  }
+};
+
 const nothingLeft = async (): Promise<void> => {
   await node.until('the device is released', () => loops().length === 0);
   await pollUntil(
     'nothing is left',
     async () => {
-      const names = await readdir(blockRoot(), { recursive: true });
-      return names.every((name) => name === 'staging' || name === 'publish') || undefined;
+      const names = await blockNames();
+      return names?.every((name) => name === 'staging' || name === 'publish') || undefined;
     },
     { timeoutMs: 10_000 },
   );
