@@ -157,7 +157,9 @@ export function describeWatches({ api, namespace, subject }: KubeApiContract): v
       setTimeout(() => stop.abort(), 50);
       await expect(watching).rejects.toBeInstanceOf(Cancelled);
     });
-    it('that is cut fails, and goes on from its last version without loss', async () => {
+    it('that is cut fails, and goes on from its last version without loss', async ({ skip }) => {
+      const cut = subject().cutWatches;
+      if (cut === undefined) skip('there is no connection to cut');
       const resourceVersion = await now();
       const [a, b] = [uniqueName(), uniqueName()];
       const seen: string[] = [];
@@ -171,7 +173,7 @@ export function describeWatches({ api, namespace, subject }: KubeApiContract): v
           if (event.type === 'BOOKMARK' || event.type === 'ERROR') continue;
           seen.push(shown(event));
           last = event.object.metadata.resourceVersion!;
-          if (seen.length === 1) await subject().cutWatches();
+          if (seen.length === 1) await cut?.();
           if (seen.length === 2) return;
         }
       };

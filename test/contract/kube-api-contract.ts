@@ -11,8 +11,8 @@ export interface KubeApiSubject {
   newNamespace(): Promise<string>;
   /** Makes the server forget the changes so far. */
   forgetChanges(): Promise<void>;
-  /** Breaks the connections of watches under way. */
-  cutWatches(): Promise<void>;
+  /** Breaks the connections of watches under way; absent where there are none to break. */
+  cutWatches?(): Promise<void>;
   close(): Promise<void>;
 }
 
