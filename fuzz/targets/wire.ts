@@ -18,6 +18,7 @@ import { frameMessage, GrpcMessageReader } from '../../src/grpc/message-frames.j
 import type { MessageType } from '../../src/grpc/protobuf/codec.js';
 import { WireError } from '../../src/grpc/protobuf/wire.js';
 import { kubeMessage, openEnvelope, putInEnvelope } from '../../src/kube-protobuf/index.js';
+import { objectKinds, objectMessage } from '../../src/kube-protobuf/objects.js';
 import { everyField } from '../../src/kube-protobuf/test-every-field.js';
 import { grpcStatusOf, healthStatus } from '../../src/probes/grpc-messages.js';
 import { OutputFrameReader, outputFrame, parseWish } from '../../src/runtimes/process/attach-frames.js';
@@ -300,12 +301,19 @@ const kubeObjects: Target = {
   seeds: [
     { apiVersion: 'v1', kind: 'Pod', bytes: podMessage.encode(everyField(podMessage)) },
     { apiVersion: 'v1', kind: 'Pod', bytes: podMessage.encode({ metadata: { name: 'a' }, spec: {} }) },
+    ...objectKinds.flatMap(([apiVersion, kind]) => {
+      const message = objectMessage(apiVersion, kind);
+      if (message === undefined) return [];
+      return [{ apiVersion, kind, bytes: message.encode(everyField(message)) }];
+    }),
   ].map(putInEnvelope),
   refuses: only(WireError),
   run(input) {
-    const once = podMessage.encode(podMessage.decode(openEnvelope(input).bytes));
-    const twice = podMessage.encode(podMessage.decode(once));
-    holds(once.equals(twice), 'a pod that was read and written is another one when it is read again');
+    const { apiVersion, kind, bytes } = openEnvelope(input);
+    const message = objectMessage(apiVersion, kind) ?? podMessage;
+    const once = message.encode(message.decode(bytes));
+    const twice = message.encode(message.decode(once));
+    holds(once.equals(twice), 'an object that was read and written is another one when it is read again');
   },
 };
 

@@ -43,7 +43,7 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['x509', ['async']],
   ['kube', ['async', 'programs']],
   ['kube-client', ['async', 'programs', 'x509', 'kube', 'metrics', 'tracing']],
-  ['kube-api', ['async', 'x509', 'kube', 'kube-client', 'metrics', 'timeline', 'host']],
+  ['kube-api', ['async', 'x509', 'kube', 'kube-client', 'metrics', 'timeline', 'host', 'kube-protobuf']],
   ['controllers', ['async', 'kube', 'kube-client', 'timeline']],
   ['services', ['async', 'programs', 'kube', 'kube-client', 'timeline', 'host']],
   ['metrics', ['async']],

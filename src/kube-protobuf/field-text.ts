@@ -1,7 +1,19 @@
 /** Reads the text of a message's fields, the form in which `tables/` has them. */
 
 /** Kinds of values that are neither messages nor scalars of protobuf, and have a form of their own in JSON. */
-export type KubeScalar = 'string' | 'int' | 'bool' | 'quantity' | 'time' | 'port' | 'json';
+export type KubeScalar =
+  | 'string'
+  | 'int'
+  | 'bool'
+  | 'quantity'
+  | 'time'
+  | 'microTime'
+  | 'port'
+  | 'json'
+  /** In JSON as base64. */
+  | 'bytes'
+  /** A list of texts as the value of a map. */
+  | 'texts';
 
 export type FieldShape = 'one' | 'list' | 'map' | 'inline';
 
@@ -20,12 +32,13 @@ const shapes: Readonly<Record<string, FieldShape>> = { '': 'one', '*': 'list', '
 /**
  * Fields are separated by blanks: `name=1!`, `command=3*` (a list), `labels=11%` (a map by names),
  * `handler=1~:ProbeHandler` (its fields are in JSON those of the message around it), `port=2:int`. A field without a
- * kind is a string. `!` marks a field that keeps its zero value.
+ * kind is a string. `!` marks a field that keeps its zero value. A message without fields has an empty text.
  */
 export function readFields(text: string): readonly FieldText[] {
   return text
     .trim()
     .split(/\s+/)
+    .filter((field) => field !== '')
     .map((field) => {
       const [, property, fieldNumber, shape, kind, mark] =
         /^(\w+)=(\d+)([*%~]?)(?::(\w+))?(!?)$/.exec(field) ?? [];

@@ -7,7 +7,7 @@ import { metaFields } from './tables/meta.js';
 import { podFields } from './tables/pod.js';
 import { statusFields } from './tables/status.js';
 import { volumeFields } from './tables/volume.js';
-import { isScalarKind, isZero, readScalar, scalarWireType, writeScalar } from './values.js';
+import { absentEntry, isScalarKind, isZero, readScalar, scalarWireType, writeScalar } from './values.js';
 
 type JsonObject = Record<string, unknown>;
 
@@ -19,18 +19,38 @@ interface KubeField {
   readonly keepsZero: boolean;
 }
 
-const tables = { ...metaFields, ...containerFields, ...volumeFields, ...statusFields, ...podFields };
-export type KubeMessageName = keyof typeof tables;
+/** The tables of pods and all that they hold. */
+export const podTables = {
+  ...metaFields,
+  ...containerFields,
+  ...volumeFields,
+  ...statusFields,
+  ...podFields,
+};
+export type KubeMessageName = keyof typeof podTables;
 // The keys of the table are the names of its type.
-export const kubeMessageNames = Object.keys(tables) as readonly KubeMessageName[];
-const messages = new Map<string, KubeMessage<object>>();
+export const kubeMessageNames = Object.keys(podTables) as readonly KubeMessageName[];
+
+type FindMessage = (name: string) => KubeMessage<object>;
+const podMessages = messagesOf(podTables);
 
 /** The message of that name; T must be the type that the object has in JSON. */
 export function kubeMessage<T extends object>(name: KubeMessageName): KubeMessage<T> {
-  const known = messages.get(name) ?? new KubeMessage<object>(name, tables[name]);
-  messages.set(name, known);
   // Every message converts any object; its fields are those of the table, which the caller names by T.
-  return known as KubeMessage<T>;
+  return podMessages(name) as KubeMessage<T>;
+}
+
+/** Finds a message of these tables by its name, and throws a TypeError where they have none. */
+export function messagesOf(tables: Readonly<Record<string, string>>): FindMessage {
+  const messages = new Map<string, KubeMessage<object>>();
+  const find: FindMessage = (name) => {
+    const text = Object.hasOwn(tables, name) ? tables[name] : undefined;
+    if (text === undefined) throw new TypeError(`there is no message ${name}`);
+    const known = messages.get(name) ?? new KubeMessage<object>(name, text, find);
+    messages.set(name, known);
+    return known;
+  };
+  return find;
 }
 
 /**
@@ -40,12 +60,14 @@ export function kubeMessage<T extends object>(name: KubeMessageName): KubeMessag
 export class KubeMessage<T extends object> {
   readonly name: string;
   readonly #text: string;
+  readonly #find: FindMessage;
   #fields: readonly KubeField[] | undefined;
   #byNumber: readonly (KubeField | undefined)[] = [];
 
-  constructor(name: string, text: string) {
+  constructor(name: string, text: string, find: FindMessage) {
     this.name = name;
     this.#text = text;
+    this.#find = find;
   }
 
   /** Fields that the table does not have are left out. Throws a TypeError that names the field whose value does not fit. */
@@ -101,11 +123,7 @@ export class KubeMessage<T extends object> {
   #compiled(): readonly KubeField[] {
     if (this.#fields !== undefined) return this.#fields;
     const fields = readFields(this.#text).map(({ kind, ...field }): KubeField => {
-      if (isScalarKind(kind)) return { ...field, kind };
-      if (!(kind in tables))
-        throw new TypeError(`${this.name}.${field.property}: there is no message ${kind}`);
-      // Tested by the line above.
-      return { ...field, kind: kubeMessage(kind as KubeMessageName) };
+      return { ...field, kind: isScalarKind(kind) ? kind : this.#find(kind) };
     });
     const byNumber: (KubeField | undefined)[] = [];
     for (const field of fields) byNumber[field.fieldNumber] = field;
@@ -183,7 +201,7 @@ function readField(
 
 function readEntry(reader: WireReader, end: number, kind: KubeField['kind'], entries: JsonObject): void {
   let key = '';
-  let value: unknown = kind === 'quantity' ? '0' : '';
+  let value: unknown = typeof kind === 'string' ? absentEntry(kind) : {};
   const valueTag = (2 << 3) | (typeof kind === 'string' ? scalarWireType(kind) : WireType.BYTES);
   while (reader.position < end) {
     const tag = reader.uint32(end);

@@ -1,4 +1,4 @@
-/** A pod with every field of the tables, for tests. */
+/** An object with every field of the tables, for tests. */
 import type { KubeMessage } from './message.js';
 
 /**
@@ -24,6 +24,12 @@ export function everyField(message: KubeMessage<object>): Record<string, unknown
             return `${count}`;
           case 'time':
             return new Date(count * 1_000_000).toISOString().replace('.000Z', 'Z');
+          case 'microTime':
+            return new Date(count * 1_000_000).toISOString().replace('.000Z', '.012345Z');
+          case 'bytes':
+            return Buffer.from([count % 256, 255]).toString('base64');
+          case 'texts':
+            return [`${property}-${count}`, 'b'];
           case 'port':
             return count % 2 === 0 ? count : `port-${count}`;
           case 'json':

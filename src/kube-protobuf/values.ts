@@ -9,8 +9,11 @@ const wireTypes: Readonly<Record<KubeScalar, number>> = {
   // Messages of one or a few fields.
   quantity: WireType.BYTES,
   time: WireType.BYTES,
+  microTime: WireType.BYTES,
   port: WireType.BYTES,
   json: WireType.BYTES,
+  bytes: WireType.BYTES,
+  texts: WireType.BYTES,
 };
 
 /** The years 1 to 9999, which a time in JSON can have. */
@@ -28,6 +31,12 @@ export function scalarWireType(kind: KubeScalar): number {
 /** Whether JSON leaves the value out where a field does not keep it. */
 export function isZero(value: unknown): boolean {
   return value === '' || value === 0 || value === false;
+}
+
+/** What JSON shows for an entry of a map whose value is not in the message. */
+export function absentEntry(kind: KubeScalar): unknown {
+  if (kind === 'texts') return [];
+  return kind === 'quantity' ? '0' : '';
 }
 
 export function writeScalar(writer: WireWriter, kind: KubeScalar, value: unknown): void {
@@ -49,15 +58,16 @@ export function writeScalar(writer: WireWriter, kind: KubeScalar, value: unknown
         writer.string(typeof value === 'number' ? String(value) : asText(value));
       });
       break;
-    case 'time': {
+    case 'time':
+    case 'microTime': {
       const ms = Date.parse(asText(value));
       if (Number.isNaN(ms)) throw new TypeError(`expected a time, got ${JSON.stringify(value)}`);
       writer.block(() => {
         writer.tag(1, WireType.VARINT);
         writer.int64(Math.floor(ms / 1000));
-        // Nanoseconds: times of objects are whole seconds, as in JSON.
+        // Most times of objects are whole seconds, as in JSON.
         writer.tag(2, WireType.VARINT);
-        writer.uint32(0);
+        writer.uint32(kind === 'time' ? 0 : microsecondsOf(asText(value)) * 1000);
       });
       break;
     }
@@ -70,7 +80,24 @@ export function writeScalar(writer: WireWriter, kind: KubeScalar, value: unknown
         writer.string(JSON.stringify(value));
       });
       break;
+    case 'bytes':
+      writer.bytes(Buffer.from(asText(value), 'base64'));
+      break;
+    case 'texts':
+      if (!Array.isArray(value)) throw new TypeError(`expected a list, got ${typeof value}`);
+      writer.block(() => {
+        for (const text of value) {
+          writer.tag(1, WireType.BYTES);
+          writer.string(asText(text));
+        }
+      });
+      break;
   }
+}
+
+function microsecondsOf(time: string): number {
+  const [, digits = ''] = /\.(\d+)/.exec(time) ?? [];
+  return Number(digits.slice(0, 6).padEnd(6, '0'));
 }
 
 /** Either a number or a name: its kind is field 1, the number field 2, the name field 3. */
@@ -95,11 +122,9 @@ export function readScalar(reader: WireReader, end: number, kind: KubeScalar): u
       return reader.bool(end);
     case 'quantity':
       return readParts(reader, end).texts.get(1) ?? '0';
-    case 'time': {
-      const seconds = readParts(reader, end).numbers.get(1) ?? 0;
-      if (seconds < earliestSeconds || seconds > latestSeconds) throw new WireError(`no time: ${seconds} s`);
-      return seconds === 0 ? undefined : new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
-    }
+    case 'time':
+    case 'microTime':
+      return readTime(readParts(reader, end).numbers, kind);
     case 'port': {
       const { texts, numbers } = readParts(reader, end);
       return (numbers.get(1) ?? 0) === 1 ? (texts.get(3) ?? '') : (numbers.get(2) ?? 0);
@@ -108,7 +133,33 @@ export function readScalar(reader: WireReader, end: number, kind: KubeScalar): u
       const text = readParts(reader, end).texts.get(1);
       return text === undefined || text === '' ? undefined : (JSON.parse(text) ?? undefined);
     }
+    case 'bytes':
+      return Buffer.from(reader.bytes(end)).toString('base64');
+    case 'texts':
+      return readTexts(reader, reader.blockEnd(end));
   }
+}
+
+function readTime(numbers: ReadonlyMap<number, number>, kind: 'time' | 'microTime'): string | undefined {
+  const seconds = numbers.get(1) ?? 0;
+  if (seconds < earliestSeconds || seconds > latestSeconds) throw new WireError(`no time: ${seconds} s`);
+  if (seconds === 0) return undefined;
+  const whole = new Date(seconds * 1000).toISOString();
+  if (kind === 'time') return whole.replace('.000Z', 'Z');
+  const nanoseconds = numbers.get(2) ?? 0;
+  if (nanoseconds < 0 || nanoseconds >= 1e9) throw new WireError(`no time: ${nanoseconds} ns`);
+  const microseconds = String(Math.floor(nanoseconds / 1000)).padStart(6, '0');
+  return whole.replace('.000Z', `.${microseconds}Z`);
+}
+
+function readTexts(reader: WireReader, end: number): readonly string[] {
+  const texts: string[] = [];
+  while (reader.position < end) {
+    const tag = reader.uint32(end);
+    if (tag === ((1 << 3) | WireType.BYTES)) texts.push(reader.string(end));
+    else reader.skip(tag, end);
+  }
+  return texts;
 }
 
 interface Parts {

@@ -120,6 +120,43 @@ describe('kubectl at a bare machine', () => {
   });
 });
 
+describe('commands of kubectl that send protobuf', () => {
+  it.each([
+    ['create namespace typed', 'namespace/typed created'],
+    ['create configmap typed --from-literal=a=b', 'configmap/typed created'],
+    ['create secret generic typed --from-literal=a=b', 'secret/typed created'],
+    ['create serviceaccount typed', 'serviceaccount/typed created'],
+    ['create service clusterip typed --tcp=80:8080', 'service/typed created'],
+    ['create priorityclass typed --value=1000', 'priorityclass.scheduling.k8s.io/typed created'],
+    ['create job typed --image=busybox -- true', 'job.batch/typed created'],
+    ['create cronjob typed --image=busybox --schedule=0,0,1,1,* -- true', 'cronjob.batch/typed created'],
+    ['auth can-i create pods', 'yes'],
+    ['auth can-i --list', '*.*'],
+    ['auth whoami', 'system:masters'],
+    ['create token default --duration=1h', 'eyJ'],
+  ])('%s', async (command, output) => {
+    const words = command.split(' ').map((word) => word.replaceAll(',', ' '));
+    expect(await node.kubectl(...words)).toContain(output);
+  });
+
+  it('store what was given', async () => {
+    expect(await node.kubectl('get', 'configmap', 'typed', '-o', 'jsonpath={.data.a}')).toBe('b');
+    expect(await node.kubectl('get', 'secret', 'typed', '-o', 'jsonpath={.data.a}')).toBe('Yg==');
+    const port = '-o=jsonpath={.spec.ports[0].port}:{.spec.ports[0].targetPort}';
+    expect(await node.kubectl('get', 'service', 'typed', port)).toBe('80:8080');
+    await node.kubectl('wait', '--for=condition=Complete', 'job/typed', '--timeout=60s');
+    await node.kubectl('delete', 'namespace', 'typed', '--timeout=60s');
+  });
+
+  it('roll out a deployment', async () => {
+    const given = ['--image=busybox', '--replicas=2', '--', 'sh', '-c', script];
+    await node.kubectl('create', 'deployment', 'typed', ...given);
+    await node.kubectl('rollout', 'status', 'deployment/typed', '--timeout=60s');
+    expect(await podsOf('typed')).toHaveLength(2);
+    await node.kubectl('delete', 'deployment', 'typed', '--timeout=60s');
+  });
+});
+
 describe('nobody else gets in', () => {
   const ask = (headers: Record<string, string>): Promise<number> =>
     new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Reads the body of a request as JSON or YAML, within limits. */
+/** Reads the body of a request as JSON, YAML or protobuf, within limits. */
 import { parseSource } from '../../kube/manifests/document.js';
 import { agentLimits } from '../../kube/manifests/document-limits.js';
 import { parseJson } from '../../kube/manifests/json-text.js';
@@ -7,9 +7,11 @@ import { ApiError } from '../../kube-client/api-error.js';
 import { isMapping } from '../../kube-client/patches/json.js';
 import { apiVersionOf, type Resource } from '../../kube-client/resources.js';
 import type { ApiRequest } from './contracts.js';
+import { readProtobuf } from './protobuf-body.js';
 import type { WrittenFields } from './written-fields.js';
 
-export const jsonTypes: readonly string[] = ['application/json', 'application/yaml'];
+const protobufType = 'application/vnd.kubernetes.protobuf';
+const objectTypes: readonly string[] = ['application/json', 'application/yaml', protobufType];
 
 export function mediaTypeOf({ headers }: Pick<ApiRequest, 'headers'>): string {
   const [type = ''] = String(headers['content-type'] ?? '').split(';', 1);
@@ -19,7 +21,7 @@ export function mediaTypeOf({ headers }: Pick<ApiRequest, 'headers'>): string {
 /** Undefined when there is no body. */
 export async function readDocument(
   request: ApiRequest,
-  allowed: readonly string[] = jsonTypes,
+  allowed: readonly string[] = objectTypes,
 ): Promise<unknown> {
   const bytes = (await request.readBody?.()) ?? Buffer.alloc(0);
   if (bytes.length === 0) return undefined;
@@ -28,6 +30,7 @@ export async function readDocument(
     const message = `the body of the request was in an unknown format - accepted media types include: ${allowed.join(', ')}`;
     throw new ApiError({ code: 415, message });
   }
+  if (type === protobufType) return readProtobuf(bytes);
   return parseDocument(bytes.toString('utf8'), type);
 }
 
