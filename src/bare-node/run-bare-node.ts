@@ -48,8 +48,6 @@ export interface BareNodeOptions {
   readonly timeline?: Timeline;
   /** The range of the virtual addresses of Services. */
   readonly serviceCidr: string;
-  /** Two of that range. */
-  readonly serviceAddresses: { readonly api: string; readonly dns: string };
   readonly clusterDomain: string;
   /** Whether pods have addresses of their own; if not, they share the host's. */
   readonly podNetwork: boolean;
@@ -92,14 +90,14 @@ export async function runBareNode(options: BareNodeOptions, signal: AbortSignal)
       serviceAddresses: new ServiceAddresses(options.serviceCidr),
       settled: () => files.settled(),
     });
-    const { serviceAddresses } = options;
-    await createFirstObjects(api, { apiServiceIp: serviceAddresses.api, dnsServiceIp: serviceAddresses.dns });
+    const { kubernetesAddress, dnsAddress } = new ServiceAddresses(options.serviceCidr);
+    await createFirstObjects(api, { apiServiceIp: kubernetesAddress, dnsServiceIp: dnsAddress });
     const authority = await openAuthority({
       dir: path.join(stateDir, 'pki'),
       files: durable,
       clock,
       ownersGroup,
-      names: servingNames(options),
+      names: servingNames(options, kubernetesAddress),
     });
     await serve(api, authority, { ...options, clock, timeline }, signal);
   } finally {
@@ -228,7 +226,10 @@ function inProcess(api: LocalKubeApi): OpenCluster {
   };
 }
 
-function servingNames({ nodeName, address, serviceAddresses, clusterDomain }: BareNodeOptions): {
+function servingNames(
+  { nodeName, address, clusterDomain }: BareNodeOptions,
+  apiServiceIp: string,
+): {
   dnsNames: string[];
   ipAddresses: string[];
 } {
@@ -241,6 +242,6 @@ function servingNames({ nodeName, address, serviceAddresses, clusterDomain }: Ba
       `kubernetes.default.svc.${clusterDomain}`,
       nodeName.toLowerCase(),
     ],
-    ipAddresses: [...new Set(['127.0.0.1', '::1', address, serviceAddresses.api])],
+    ipAddresses: [...new Set(['127.0.0.1', '::1', address, apiServiceIp])],
   };
 }

@@ -58,6 +58,9 @@ export class BareNode {
         '--port',
         String(port),
         ...this.#flags.runtime,
+        // Another node on the machine may have the usual range.
+        '--service-cidr',
+        '10.113.0.0/24',
         '--',
         '--port',
         String(kubeletPort),

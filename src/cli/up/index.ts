@@ -5,14 +5,12 @@ import { chooseNodeName, readConfiguration, StartFailure } from '../../agent/ind
 import { errorText, systemClock, systemErrorCode } from '../../async/index.js';
 import { ConfigurationError, type LoadedConfiguration } from '../../config/index.js';
 import { yamlText } from '../../kube-api/files/yaml-writer.js';
+import { ServiceAddresses } from '../../services/addresses/service-addresses.js';
 import { UsageError } from '../client/usage-error.js';
 import { openEndpoint, type RuntimeEndpoint } from './open-endpoint.js';
 import { parseUpArguments, type UpOptions, upUsage } from './options.js';
 import { writeOwnFile } from './own-file.js';
 
-/** Of virtual addresses for Services. */
-const serviceCidr = '10.96.0.0/16';
-const serviceAddresses = { api: '10.96.0.1', dns: '10.96.0.10' } as const;
 const clusterDomain = 'cluster.local';
 
 export async function runUp(argv: readonly string[]): Promise<number> {
@@ -64,8 +62,7 @@ async function up(options: UpOptions): Promise<void> {
           stateDir: options.stateDir,
           address: '127.0.0.1',
           port: options.port,
-          serviceCidr,
-          serviceAddresses,
+          serviceCidr: options.serviceCidr,
           clusterDomain,
           podNetwork: runtime.podNetwork,
           onServing: (facts) => announce(options, facts),
@@ -94,7 +91,7 @@ function announce(
 
 /** What the agent of such a node needs; whoever gives one of these after "--" wins. */
 async function agentConfiguration(
-  { stateDir, agentFlags }: UpOptions,
+  { stateDir, serviceCidr, agentFlags }: UpOptions,
   { endpoint, usesCgroups }: RuntimeEndpoint,
 ): Promise<LoadedConfiguration> {
   const file = path.join(stateDir, 'agent.yaml');
@@ -116,7 +113,7 @@ async function agentConfiguration(
         x509: { clientCAFile: path.join(stateDir, 'pki', 'ca.crt') },
       },
       authorization: { mode: 'Webhook' },
-      clusterDNS: [serviceAddresses.dns],
+      clusterDNS: [new ServiceAddresses(serviceCidr).dnsAddress],
       clusterDomain,
     }),
   );

@@ -1,7 +1,9 @@
 /** The command line of `nodelet up`. */
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { errorText } from '../../async/index.js';
 import { bool, type FlagSpecs, flagHelp, string } from '../../flags/index.js';
+import { defaultClusterCidr, ServiceAddresses } from '../../services/addresses/service-addresses.js';
 import type { CommandSpec } from '../client/command.js';
 import { parseCommandFlags } from '../client/flags.js';
 import { UsageError } from '../client/usage-error.js';
@@ -31,6 +33,11 @@ const flags = {
     type: string,
     valueName: 'SOCKET',
     about: 'the CRI socket of a running container runtime',
+  },
+  'service-cidr': {
+    type: string,
+    valueName: 'CIDR',
+    about: `the virtual addresses of Services; no other network may use them (default ${defaultClusterCidr})`,
   },
   'merge-kubeconfig': {
     type: bool,
@@ -65,6 +72,7 @@ export interface UpOptions {
   readonly port: number;
   readonly runtime: WantedRuntime;
   readonly endpoint: string | undefined;
+  readonly serviceCidr: string;
   /** The file to merge into; undefined: none. */
   readonly mergeInto: string | undefined;
   readonly quiet: boolean;
@@ -99,10 +107,19 @@ export function parseUpArguments(
     port: portOf(values.port),
     runtime: wanted,
     endpoint: values['container-runtime-endpoint'],
+    serviceCidr: serviceCidr(values['service-cidr']),
     mergeInto: values['merge-kubeconfig'] ? userKubeconfig(env) : undefined,
     quiet: values.quiet,
     agentFlags: rest,
   };
+}
+
+function serviceCidr(given: string | undefined): string {
+  try {
+    return new ServiceAddresses(given ?? defaultClusterCidr).clusterCidr;
+  } catch (error) {
+    throw new UsageError(`--service-cidr: ${errorText(error)}`);
+  }
 }
 
 function portOf(given: string | undefined): number {
