@@ -8,4 +8,7 @@ export const kubeApiLimits = {
   keptEvents: 5_000,
   eventLifeMs: 3_600_000,
   eventSweepMs: 30_000,
+  unknownFieldsTold: 100,
+  updatersPerObject: 10,
+  appliersPerObject: 50,
 } as const;

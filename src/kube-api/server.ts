@@ -146,6 +146,17 @@ export class ServedApi {
     return patched;
   }
 
+  async apply<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    config: T,
+    write: ObjectWrite,
+  ): Promise<{ readonly object: T; readonly isNew: boolean }> {
+    const applied = this.objects.apply(resource, ref, config, write);
+    await this.#settled();
+    return applied;
+  }
+
   async delete<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,

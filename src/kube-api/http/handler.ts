@@ -1,18 +1,20 @@
 /** Answers requests of the Kubernetes API: finds what the path names, does the verb, and renders the result. */
 import type { KubeObject } from '../../kube/types/index.js';
 import { ApiError } from '../../kube-client/api-error.js';
-import type { JsonPatchOperation, ObjectRef, Patch } from '../../kube-client/port.js';
+import type { ObjectRef } from '../../kube-client/port.js';
 import type { ObjectSubresource } from '../../kube-client/resources.js';
 import type { ServedKind } from '../kinds/served-kind.js';
 import { notFound } from '../objects/server-errors.js';
 import type { ObjectWrite } from '../objects/write-rules.js';
 import type { ServedApi } from '../server.js';
+import { applyParameters, applyType, readConfiguration } from './apply-request.js';
 import { mediaTypeOf, readDocument, readObject } from './body.js';
 import { type ApiRequest, type ApiResponse, indented, jsonResponse } from './contracts.js';
 import type { Discovery } from './discovery.js';
 import { methodNotAllowed, notServed, statusResponse } from './errors.js';
 import { requestedMedia } from './media.js';
 import { deleteParameters, flag, listParameters, watchParameters, writeParameters } from './parameters.js';
+import { readPatch } from './patch-request.js';
 import {
   type IncludedObject,
   type RenderOptions,
@@ -163,13 +165,24 @@ export class ApiHandler {
         object.metadata = { ...object.metadata, name, ...(namespace === undefined ? {} : { namespace }) };
         return answer(await api.update(kind.resource, object, written(request, subresource)));
       }
-      case 'PATCH':
+      case 'PATCH': {
+        if (mediaTypeOf(request) === applyType) {
+          const write = applyParameters(request, subresource);
+          const config = fields.applied(
+            kind.resource,
+            ref,
+            await readConfiguration(request, kind.resource, ref),
+          );
+          const { object, isNew } = await api.apply(kind.resource, ref, config, write);
+          return answer(object, isNew ? 201 : 200);
+        }
         return answer(
           await this.#patch(request, kind, ref, {
             ...written(request, subresource),
             readPatched: (resource, patched) => fields.patched(resource, patched),
           }),
         );
+      }
       case 'DELETE': {
         if (subresource !== undefined) throw methodNotAllowed();
         return this.#delete(request, kind, ref, answer);
@@ -222,49 +235,6 @@ export class ApiHandler {
 
 function written(request: ApiRequest, subresource: ObjectSubresource | undefined): ObjectWrite {
   return { ...writeParameters(request), ...(subresource === undefined ? {} : { subresource }) };
-}
-
-const patchTypes: ReadonlyMap<string, Patch['type']> = new Map([
-  ['application/json-patch+json', 'json'],
-  ['application/merge-patch+json', 'merge'],
-  ['application/strategic-merge-patch+json', 'strategic'],
-]);
-
-const mostOperations = 10_000;
-
-export async function readPatch(request: ApiRequest): Promise<Patch> {
-  const type = patchTypes.get(mediaTypeOf(request));
-  const body = await readDocument(request, [...patchTypes.keys()]);
-  if (type === undefined)
-    throw new ApiError({
-      code: 415,
-      message: `the patch is of an unknown type; known ones are ${[...patchTypes.keys()].join(', ')}`,
-    });
-  if (type !== 'json') return { type, body };
-  if (!Array.isArray(body))
-    throw new ApiError({ code: 400, message: 'a JSON patch is a list of operations' });
-  if (body.length > mostOperations)
-    throw new ApiError({
-      code: 413,
-      message: `the allowed maximum operations in a JSON patch is ${mostOperations}, got ${body.length}`,
-    });
-  return { type, body: body.map(operationOf) };
-}
-
-function operationOf(value: unknown): JsonPatchOperation {
-  const { op, path, from } = (typeof value === 'object' && value !== null ? value : {}) as Record<
-    string,
-    unknown
-  >;
-  const isKnown = typeof op === 'string' && ['add', 'remove', 'replace', 'move', 'copy', 'test'].includes(op);
-  const isWhole = typeof path === 'string' && ((op !== 'move' && op !== 'copy') || typeof from === 'string');
-  if (!isKnown || !isWhole)
-    throw new ApiError({
-      code: 400,
-      message: 'an operation of a JSON patch needs "op", "path" and, to move or copy, "from"',
-    });
-  // Its members were checked above.
-  return value as JsonPatchOperation;
 }
 
 function includedObject(value: string | null): IncludedObject {

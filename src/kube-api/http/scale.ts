@@ -11,8 +11,9 @@ import type { ServedApi } from '../server.js';
 import { readDocument } from './body.js';
 import { type ApiRequest, type ApiResponse, jsonResponse } from './contracts.js';
 import { methodNotAllowed } from './errors.js';
-import { type OtherResponder, readPatch } from './handler.js';
+import type { OtherResponder } from './handler.js';
 import { writeParameters } from './parameters.js';
+import { readPatch } from './patch-request.js';
 
 /** What the kinds that can be scaled share. */
 type Scalable = Pick<Deployment, 'metadata' | 'spec' | 'status'>;

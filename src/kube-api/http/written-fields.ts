@@ -2,7 +2,9 @@
 import type { KubeObject } from '../../kube/types/index.js';
 import { ApiError } from '../../kube-client/api-error.js';
 import { isMapping } from '../../kube-client/patches/json.js';
-import type { Resource } from '../../kube-client/resources.js';
+import type { ObjectRef } from '../../kube-client/port.js';
+import { apiVersionOf, type Resource } from '../../kube-client/resources.js';
+import { memberNamedTwice } from '../apply/ownership.js';
 import { invalid } from '../objects/server-errors.js';
 import { readFields, WrongFieldValue } from '../schema/read-object.js';
 
@@ -37,6 +39,22 @@ export class WrittenFields {
       metadata: {},
       ...this.#read(resource, given as Record<string, unknown>, refuse),
     } as unknown as T;
+  }
+
+  /** A configuration to apply: fields that its kind does not have are refused in any case. */
+  applied<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, config: Record<string, unknown>): T {
+    const refuse = (why: string): ApiError => {
+      const { kind } = resource;
+      const object = `${ref.namespace ?? ''}/${ref.name}; ${apiVersionOf(resource)}, Kind=${kind}`;
+      return new ApiError({ code: 400, message: `failed to create typed patch object (${object}): ${why}` });
+    };
+    const { object, unknownFields } = readOr(refuse, () => readFields(resource.kind, config));
+    if (unknownFields.length > 0)
+      throw refuse(unknownFields.map((field) => `.${field}: field not declared in schema`).join(', '));
+    const twice = memberNamedTwice(resource, object);
+    if (twice !== undefined) throw refuse(twice);
+    // Read by the schema of its kind.
+    return object as unknown as T;
   }
 
   /** One header for all warnings. */

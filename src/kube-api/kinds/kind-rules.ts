@@ -19,6 +19,7 @@ import {
   type Resource,
   resources,
 } from '../../kube-client/resources.js';
+import { appliedObject, setManagedFields } from '../apply/ownership.js';
 import { kubeApiLimits } from '../limits.js';
 import { type Deletion, isFullyDeleted } from '../objects/object-rules.js';
 import { invalidFields, notFound } from '../objects/server-errors.js';
@@ -61,7 +62,7 @@ export function kindRules({ kinds, storage, serviceAddresses }: KindRulesOptions
   return {
     newIdentity: () => ({ uid: randomUUID(), suffix: randomSuffix() }),
 
-    forCreate(resource, given, { name, namespace, uid, nowMs }, _write) {
+    forCreate(resource, given, { name, namespace, uid, nowMs }, write) {
       const kind = kindOf(resource);
       const facts = factsAt(nowMs);
       if (namespace === undefined) refuseNamespace(given.metadata.namespace);
@@ -82,6 +83,7 @@ export function kindRules({ kinds, storage, serviceAddresses }: KindRulesOptions
       if (kind.countsGenerations === true) given.metadata.generation = 1;
       return judged(resource, () => {
         kind.defaults?.(given);
+        setManagedFields(resource, undefined, given, managedFields, write, nowMs);
         kind.admit?.(given, facts);
         refuseInvalid(resource, name, [
           ...validateObjectMeta(given.metadata, resource),
@@ -92,7 +94,9 @@ export function kindRules({ kinds, storage, serviceAddresses }: KindRulesOptions
       });
     },
 
-    forUpdate(resource, current, given, { subresource }, nowMs) {
+    forUpdate(resource, current, given, write, nowMs) {
+      const { subresource } = write;
+      const { managedFields } = given.metadata;
       const kind = kindOf(resource);
       const name = current.metadata.name ?? '';
       given.metadata = keptMetadata(current.metadata, given.metadata, subresource);
@@ -100,6 +104,7 @@ export function kindRules({ kinds, storage, serviceAddresses }: KindRulesOptions
       return judged(resource, () => {
         kind.defaults?.(given);
         kind.keep?.(given, current, subresource, factsAt(nowMs));
+        setManagedFields(resource, current, given, managedFields, write, nowMs);
         if (kind.countsGenerations === true && !jsonEqual(member(current, 'spec'), member(given, 'spec')))
           given.metadata.generation = (current.metadata.generation ?? 1) + 1;
         refuseInvalid(resource, name, [
@@ -112,6 +117,16 @@ export function kindRules({ kinds, storage, serviceAddresses }: KindRulesOptions
         return given;
       });
     },
+
+    forApply: (resource, current, config, write, nowMs) =>
+      appliedObject(
+        resource,
+        current,
+        config,
+        kindOf(resource).subresources.includes('status'),
+        write,
+        nowMs,
+      ),
 
     forDelete(resource, object, options, nowMs) {
       const decided = kindOf(resource).deletion?.(object, options, nowMs);

@@ -93,6 +93,34 @@ export class ObjectServer {
     return this.replace(resource, current, patched, write);
   }
 
+  /** Makes the fields of a configuration those of its manager; creates an object that is not there. */
+  apply<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    config: T,
+    write: ObjectWrite,
+  ): { readonly object: T; readonly isNew: boolean } {
+    // Only objects of this resource are stored under its name.
+    const current = this.#storage.get(resource, keyOf(resource, ref)) as T | undefined;
+    const { uid } = config.metadata;
+    if (current === undefined && write.subresource !== undefined) throw notFound(resource, ref.name);
+    if (current === undefined && uid !== undefined)
+      throw conflict(
+        resource,
+        ref.name,
+        `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+      );
+    if (current !== undefined && uid !== undefined && uid !== current.metadata.uid)
+      throw uidMismatch(resource, ref.name, uid, current.metadata.uid);
+    const applied = this.#rules.forApply?.(resource, current, config, write, this.clock.now());
+    if (applied === undefined)
+      throw new ApiError({ code: 415, message: 'this server applies no configurations' });
+    const decided = { ...write, isApplied: true };
+    return current === undefined
+      ? { object: this.create(resource, applied, ref.namespace, decided), isNew: true }
+      : { object: this.replace(resource, current, asSent(applied), decided), isNew: false };
+  }
+
   /** Overwrites an object that was just read. */
   replace<T extends KubeObject>(resource: Resource<T>, current: T, given: T, write: ObjectWrite = {}): T {
     const name = current.metadata.name ?? '';

@@ -18,6 +18,10 @@ export interface ObjectWrite {
   /** Who owns the fields that are written. */
   readonly fieldManager?: string;
   readonly subresource?: ObjectSubresource | undefined;
+  /** An apply takes fields from their owners. */
+  readonly force?: boolean;
+  /** The managed fields of the written object are those that an apply decided. */
+  readonly isApplied?: boolean;
   /** Reads a patched object by its schema: refuses it, or leaves out what does not belong there. */
   readonly readPatched?: <T extends KubeObject>(resource: Resource<T>, patched: T) => T;
 }
@@ -43,6 +47,14 @@ export interface WriteRules {
     resource: Resource<T>,
     current: T,
     given: T,
+    write: ObjectWrite,
+    nowMs: number,
+  ): T;
+  /** The object with a configuration applied to it; absent where nothing can be applied. */
+  forApply?<T extends KubeObject>(
+    resource: Resource<T>,
+    current: T | undefined,
+    config: T,
     write: ObjectWrite,
     nowMs: number,
   ): T;

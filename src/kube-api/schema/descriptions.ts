@@ -54,6 +54,7 @@ const types: Readonly<Record<string, string>> = {
   CronJob: 'Makes jobs at the times of a schedule.',
   CronJobSpec: 'The schedule, the template of the jobs, and what happens when they overlap.',
   EndpointSlice: 'Addresses behind a service.',
+  Endpoints: 'Addresses behind a service, in the older form.',
   Lease: 'Who holds something, and since when: nodes renew one to show that they live.',
   RuntimeClass: 'A way to run containers that pods can choose by its name.',
   PriorityClass: 'A name for a priority of pods.',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { mostUnknownFields, readFields, WrongFieldValue } from './read-object.js';
+import { kubeApiLimits } from '../limits.js';
+import { readFields, WrongFieldValue } from './read-object.js';
 
 const pod = (spec: object, container: object = {}) => ({
   metadata: { name: 'p' },
@@ -16,7 +17,7 @@ describe('fields that a kind does not have', () => {
   it('are told up to a bound', () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`f${index}`, 1]));
     const { object, unknownFields } = readFields('Pod', pod(many));
-    expect(unknownFields).toHaveLength(mostUnknownFields);
+    expect(unknownFields).toHaveLength(kubeApiLimits.unknownFieldsTold);
     expect(object).toEqual(pod({}));
   });
 

@@ -3,10 +3,8 @@ import { setOwn } from '../../kube/values/deep-equal.js';
 import { parseTimestamp } from '../../kube/values/go-format.js';
 import { tryParseQuantity } from '../../kube/values/quantity.js';
 import { isMapping } from '../../kube-client/patches/json.js';
+import { kubeApiLimits } from '../limits.js';
 import { type ApiObjectType, type ApiScalar, type ApiValueType, kindType } from './api-types.js';
-
-/** How many unknown fields are told; more are left out all the same. */
-export const mostUnknownFields = 100;
 
 /** A field holds what its type cannot. */
 export class WrongFieldValue extends Error {
@@ -52,7 +50,7 @@ function readObjectOf(
     const path = place.path === '' ? key : `${place.path}.${key}`;
     const field = type.fields.get(key);
     if (field === undefined) {
-      if (unknownFields.length < mostUnknownFields) unknownFields.push(path.slice(0, 500));
+      if (unknownFields.length < kubeApiLimits.unknownFieldsTold) unknownFields.push(path.slice(0, 500));
       continue;
     }
     if (member === null || member === undefined) {
