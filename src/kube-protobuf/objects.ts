@@ -18,6 +18,7 @@ const kinds: Readonly<Record<string, readonly ObjectMessageName[]>> = {
     'Secret',
     'Namespace',
     'Service',
+    'Endpoints',
     'ServiceAccount',
     'Node',
     'Event',

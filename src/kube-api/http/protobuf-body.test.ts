@@ -1,8 +1,9 @@
 /** Tests of request bodies in protobuf. */
 import { describe, expect, it } from 'vitest';
-import { resources } from '../../kube-client/resources.js';
+import { apiVersionOf, resources } from '../../kube-client/resources.js';
 import { putInEnvelope } from '../../kube-protobuf/index.js';
 import { objectMessage } from '../../kube-protobuf/objects.js';
+import { servedKinds } from '../kinds/kinds.js';
 import { readDocument, readObject } from './body.js';
 import type { ApiRequest } from './contracts.js';
 import { WrittenFields } from './written-fields.js';
@@ -70,6 +71,12 @@ describe('a body in protobuf', () => {
       message: expect.stringMatching(message),
     });
   });
+  it.each(servedKinds.map(({ resource }) => [apiVersionOf(resource), resource.kind]))(
+    'may be of any kind that is served: %s %s',
+    (apiVersion, kind) => {
+      expect(objectMessage(apiVersion, kind)).toBeDefined();
+    },
+  );
   it('is no patch', async () => {
     const request = posted(inProtobuf('v1', 'ConfigMap', {}));
     await expect(readDocument(request, ['application/merge-patch+json'])).rejects.toMatchObject({

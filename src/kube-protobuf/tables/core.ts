@@ -72,6 +72,11 @@ export const coreFields = {
   ForZone: 'name=1!',
   ForNode: 'name=1!',
   EndpointPort: 'name=1! protocol=2! port=3:int! appProtocol=4!',
+  Endpoints: 'metadata=1:ObjectMeta subsets=2*:EndpointSubset',
+  EndpointSubset: `
+    addresses=1*:EndpointAddress notReadyAddresses=2*:EndpointAddress ports=3*:EndpointSubsetPort`,
+  EndpointAddress: 'ip=1! targetRef=2:ObjectReference hostname=3 nodeName=4!',
+  EndpointSubsetPort: 'name=1 port=2:int! protocol=3 appProtocol=4!',
   Lease: 'metadata=1:ObjectMeta spec=2:LeaseSpec',
   LeaseSpec: `
     holderIdentity=1! leaseDurationSeconds=2:int! acquireTime=3:microTime renewTime=4:microTime
