@@ -110,10 +110,7 @@ export class BareNode {
 
   async apply(...objects: readonly object[]): Promise<string> {
     const list = { apiVersion: 'v1', kind: 'List', items: objects };
-    const { exitCode, stdout, stderr } = await this.#run(
-      ['apply', '--validate=false', '-f', '-'],
-      JSON.stringify(list),
-    );
+    const { exitCode, stdout, stderr } = await this.#run(['apply', '-f', '-'], JSON.stringify(list));
     if (exitCode !== 0) throw new Error(`kubectl apply: ${stderr}`);
     return stdout;
   }
