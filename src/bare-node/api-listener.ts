@@ -23,6 +23,7 @@ import { tlsSettings } from '../server/tls/settings.js';
 import type { Timeline } from '../timeline/index.js';
 import { accessRequest } from './access-request.js';
 import type { NodeAuthority } from './authority.js';
+import { actingUser } from './impersonation.js';
 import { kubeletRequest } from './pod-connections.js';
 
 export interface ApiListenerOptions {
@@ -72,7 +73,13 @@ export function startApiListener(options: ApiListenerOptions): Promise<ServerLis
         response: statusResponse(new ApiError({ code: 401, message: 'Unauthorized' })),
       };
     const { identity, request } = authentication;
-    const user = userOf(identity);
+    const acting = actingUser(userOf(identity), request.headers);
+    if (acting.kind === 'refused')
+      return {
+        kind: 'refused',
+        response: statusResponse(new ApiError({ code: 403, message: acting.because })),
+      };
+    const { user } = acting;
     const wanted = accessRequest(kinds, request.method, request.path, request.query);
     const { allowed, reason } = decideAccess(user, wanted);
     if (!allowed) return { kind: 'refused', response: statusResponse(forbidden(user, wanted, reason)) };
