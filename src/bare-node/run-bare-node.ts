@@ -158,7 +158,9 @@ async function serve(
     });
     const stop = new AbortController();
     const forward = (): void => stop.abort(signal.reason);
+    if (signal.aborted) return;
     signal.addEventListener('abort', forward, { once: true });
+    const nodeIp = (await detectNodeAddress()) ?? address;
     const running = agent.run(stop.signal);
     const controlling = createControllers({
       api: local,
@@ -172,7 +174,7 @@ async function serve(
       api: local,
       clock,
       timeline,
-      nodeIp: (await detectNodeAddress()) ?? address,
+      nodeIp,
       clusterCidr: serviceCidr,
       clusterDomain,
     }).run(stop.signal);

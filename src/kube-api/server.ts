@@ -152,7 +152,12 @@ export class ServedApi {
     config: T,
     write: ObjectWrite,
   ): Promise<{ readonly object: T; readonly isNew: boolean }> {
+    if (!this.objects.has(resource, ref)) {
+      if (this.storage.count(resource) >= objectsPerKind) throw full(resource);
+      await this.#readiness.wait(resource, config, ref.namespace);
+    }
     const applied = this.objects.apply(resource, ref, config, write);
+    this.#upkeep.afterWrite(resource);
     await this.#settled();
     return applied;
   }

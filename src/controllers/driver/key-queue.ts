@@ -124,6 +124,8 @@ export class KeyQueue {
     } finally {
       this.#running.delete(key);
     }
+    // Nobody would cancel what is set now.
+    if (signal.aborted) return;
     if (this.#again.delete(key)) this.add(key, this.#backoff.delayMs(key));
     if (nextMs !== undefined) this.add(key, Math.max(1, nextMs));
     this.#pump();

@@ -36,12 +36,14 @@ export function jobPodState(job: Job, pod: Pod): JobPodState {
   if (pod.status?.phase === 'Succeeded') return 'succeeded';
   if (pod.status?.phase === 'Failed') return 'failed';
   if (pod.metadata.deletionTimestamp === undefined) return 'active';
+  // No node has it, so nobody will ever tell of its end.
+  if (!pod.spec.nodeName) return 'failed';
   return replacesOnlyEnded(job) ? 'terminating' : 'failed';
 }
 
 /** On its way out, however it counts. */
 export function isLeaving(pod: Pod): boolean {
-  return pod.metadata.deletionTimestamp !== undefined && !isFinished(pod);
+  return pod.metadata.deletionTimestamp !== undefined && !isFinished(pod) && Boolean(pod.spec.nodeName);
 }
 
 /** Undefined for a pod without a usable index. */

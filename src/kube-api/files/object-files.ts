@@ -1,8 +1,10 @@
 /** Keeps the API's objects as readable manifests below a directory, so that they outlive the process. */
+import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { Clock, Timer } from '../../async/index.js';
 import type { DurableFiles } from '../../host/index.js';
 import { parseSource } from '../../kube/manifests/document.js';
+import type { DocumentLimits } from '../../kube/manifests/document-limits.js';
 import type { KubeObject } from '../../kube/types/index.js';
 import { isMapping, jsonEqual, member } from '../../kube-client/patches/json.js';
 import { apiVersionOf, qualifiedPlural, type Resource } from '../../kube-client/resources.js';
@@ -24,6 +26,10 @@ const statusDelayMs = 1000;
 /** Versions that are set aside at once, so that a crash never gives one out twice. */
 const revisionBlock = 100_000;
 const retryMs = 1000;
+/** File systems allow 255 bytes, and suffixes take some. */
+const longestFileName = 200;
+/** Of our own files, which may hold as much as an object of the API. */
+const fileLimits: DocumentLimits = { maxLength: 16 * 1024 * 1024, maxDepth: 200, maxTokens: 20_000_000 };
 const namespaceSeparator = '/';
 
 export class ObjectFiles {
@@ -55,7 +61,7 @@ export class ObjectFiles {
     storage.listen((change) => this.#follow(change));
   }
 
-  /** Resolves when every change of a spec so far outlasts this process. */
+  /** Resolves when every change of a spec so far is on disk, or has failed for now and is tried again. */
   async settled(): Promise<void> {
     while (this.#urgent.size > 0) await Promise.all(this.#urgent);
   }
@@ -120,18 +126,10 @@ export class ObjectFiles {
     const object = this.#storage.get(kind, place);
     const file = this.#fileOf(kind, place);
     const { files, onFailure } = this.#options;
-    let outlasts: () => void = () => undefined;
-    const told = new Promise<void>((resolve) => {
-      outlasts = resolve;
-    });
     const change =
       object === undefined
         ? files.remove(file)
-        : files.write(file, yamlText(named(kind, object)), {
-            mode: 0o600,
-            directoryMode: 0o700,
-            onWritten: outlasts,
-          });
+        : files.write(file, yamlText(named(kind, object)), { mode: 0o600, directoryMode: 0o700 });
     const done = change.catch((error: unknown) => {
       onFailure(file, error);
       // Newer content is written when the time comes.
@@ -144,8 +142,8 @@ export class ObjectFiles {
     });
     this.#run(done);
     if (!isUrgent) return;
-    const first = Promise.race([told, done]).finally(() => this.#urgent.delete(first));
-    this.#urgent.add(first);
+    const waited: Promise<void> = done.finally(() => this.#urgent.delete(waited));
+    this.#urgent.add(waited);
   }
 
   #run(work: Promise<void>): void {
@@ -156,12 +154,15 @@ export class ObjectFiles {
   async #reserve(revision: number): Promise<void> {
     const next = revision + revisionBlock;
     if (next <= this.#reserved) return;
+    const before = this.#reserved;
     this.#reserved = next;
     const { dir, files, onFailure } = this.#options;
     const file = path.join(dir, 'revision');
-    await files
-      .write(file, `${next}\n`, { mode: 0o600, directoryMode: 0o700 })
-      .catch((error: unknown) => onFailure(file, error));
+    await files.write(file, `${next}\n`, { mode: 0o600, directoryMode: 0o700 }).catch((error: unknown) => {
+      // The next change tries again.
+      this.#reserved = before;
+      onFailure(file, error);
+    });
   }
 
   #dirOf({ group, plural }: Resource): string {
@@ -169,9 +170,17 @@ export class ObjectFiles {
   }
 
   #fileOf(resource: Resource, place: string): string {
-    const parts = place.split(namespaceSeparator).map((part) => encodeURIComponent(part));
+    const parts = place.split(namespaceSeparator).map(fileName);
     return `${path.join(this.#dirOf(resource), ...parts)}.yaml`;
   }
+}
+
+/** A name as part of a path; names that are too long, or look like files that were set aside, become hashes. */
+function fileName(name: string): string {
+  const encoded = encodeURIComponent(name);
+  if (encoded.length <= longestFileName && !encoded.includes('.corrupt-') && !encoded.endsWith('.tmp'))
+    return encoded;
+  return `sha256-${createHash('sha256').update(name).digest('hex')}`;
 }
 
 function keyOf({ metadata: { namespace, name = '' } }: KubeObject): string {
@@ -199,7 +208,7 @@ function readRevision(text: string): number {
 
 /** Throws on what is not an object of this kind, so that the file is set aside. */
 function readObjectText(text: string, file: string, resource: Resource): KubeObject {
-  const [document] = parseSource(text, file);
+  const [document] = parseSource(text, file, fileLimits);
   const value = document?.value;
   const metadata = member(value, 'metadata');
   const isOurs =

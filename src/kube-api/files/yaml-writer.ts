@@ -9,9 +9,21 @@ const otherWords = /^(?:true|false|yes|no|on|off|y|n|null|nan|inf)$/i;
 /** A literal block may hold these; everything else is written with escapes. */
 const literalText = /^[^\s][\t\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/;
 
-/** The value must be JSON; undefined members are left out. */
+/** YAML takes no longer keys in this style. */
+const longestKey = 900;
+
+/** The value must be JSON; undefined members are left out. With longer keys it is written as JSON, which YAML contains. */
 export function yamlText(value: unknown): string {
+  if (hasLongKey(value)) return `${JSON.stringify(value, null, 1)}\n`;
   return `${written(value, '').replace(/^\n/, '')}\n`;
+}
+
+function hasLongKey(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasLongKey);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(
+    ([key, member]) => JSON.stringify(key).length > longestKey || hasLongKey(member),
+  );
 }
 
 /** Begins with a line break when it needs lines of its own. */

@@ -209,3 +209,33 @@ it('asks who one is, and what one may do', async () => {
   });
   expect(may.body.status.allowed).toBe(true);
 });
+
+it('a deletion that is only tried, as its body says, deletes nothing', async () => {
+  await ask('POST', pods, pod('web'));
+  expect((await ask('DELETE', `${pods}/web`, { dryRun: ['All'], gracePeriodSeconds: 0 })).status).toBe(200);
+  expect((await ask('DELETE', pods, { dryRun: ['All'] })).status).toBe(200);
+  const eviction = { metadata: { name: 'web' }, deleteOptions: { dryRun: ['All'] } };
+  expect((await ask('POST', `${pods}/web/eviction`, eviction)).status).toBe(201);
+  expect((await ask('GET', `${pods}/web`)).body.metadata.deletionTimestamp).toBeUndefined();
+  expect((await ask('DELETE', `${pods}/web`, { dryRun: ['Some'] })).status).toBe(400);
+});
+
+it.each(['(', ',(', 'app=a,(x', 'a in (b', ')'])(
+  'a selector that cannot be read selects nothing: %s',
+  async (selector) => {
+    await ask('POST', pods, pod('web'));
+    expect((await ask('DELETE', `${pods}?labelSelector=${encodeURIComponent(selector)}`)).status).toBe(400);
+    expect((await ask('GET', `${pods}/web`)).body.metadata.deletionTimestamp).toBeUndefined();
+  },
+);
+
+it('a patch that copies an object into itself again and again is refused', async () => {
+  await ask('POST', pods, pod('web'));
+  const copies = Array.from({ length: 60 }, (_, at) => ({ op: 'copy', from: '', path: `/x${at}` }));
+  const type = { 'content-type': 'application/json-patch+json' };
+  expect((await ask('PATCH', `${pods}/web`, copies, type)).status).toBe(422);
+});
+
+it('the namespaces that the node needs stay', async () => {
+  expect((await ask('DELETE', '/api/v1/namespaces/default')).status).toBe(403);
+});

@@ -13,7 +13,14 @@ import { type ApiRequest, type ApiResponse, indented, jsonResponse } from './con
 import type { Discovery } from './discovery.js';
 import { methodNotAllowed, notServed, statusResponse } from './errors.js';
 import { requestedMedia } from './media.js';
-import { deleteParameters, flag, listParameters, watchParameters, writeParameters } from './parameters.js';
+import {
+  deleteParameters,
+  deleteWrite,
+  flag,
+  listParameters,
+  watchParameters,
+  writeParameters,
+} from './parameters.js';
 import { readPatch } from './patch-request.js';
 import {
   type IncludedObject,
@@ -117,12 +124,13 @@ export class ApiHandler {
       }
       case 'DELETE': {
         const { render, contentType } = this.#render(request, kind);
-        const options = deleteParameters(query, await readDocument(request));
+        const body = await readDocument(request);
+        const options = deleteParameters(query, body);
         const deleted = await api.deleteCollection(
           kind.resource,
           listParameters(query, namespace),
           options,
-          writeParameters(request),
+          deleteWrite(request, body),
         );
         return jsonResponse(200, renderList(deleted, render), { 'Content-Type': contentType });
       }
@@ -209,8 +217,9 @@ export class ApiHandler {
     answer: (object: KubeObject) => ApiResponse,
   ): Promise<ApiResponse> {
     const { api } = this.#options;
-    const options = deleteParameters(request.query, await readDocument(request));
-    const deleted = await api.delete(kind.resource, ref, options, writeParameters(request));
+    const body = await readDocument(request);
+    const options = deleteParameters(request.query, body);
+    const deleted = await api.delete(kind.resource, ref, options, deleteWrite(request, body));
     const { plural, group } = kind.resource;
     if (plural === 'pods' || deleted.metadata.deletionTimestamp !== undefined) return answer(deleted);
     const { name, uid = '' } = { name: ref.name, ...deleted.metadata };

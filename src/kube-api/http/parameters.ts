@@ -1,5 +1,6 @@
 /** The query of a request as options, with a clear refusal of what is wrong. */
 import { ApiError } from '../../kube-client/api-error.js';
+import { member } from '../../kube-client/patches/json.js';
 import type { DeleteOptions, ListOptions, WatchOptions } from '../../kube-client/port.js';
 import type { ObjectWrite } from '../objects/write-rules.js';
 import type { ApiRequest } from './contracts.js';
@@ -83,6 +84,20 @@ export function writeParameters({ query, headers }: ApiRequest): ObjectWrite {
   };
 }
 
+/** A deletion may say in its body that it is only tried. */
+export function deleteWrite(request: ApiRequest, body: unknown): ObjectWrite {
+  const write = writeParameters(request);
+  return isDryRun(body) ? { ...write, dryRun: true } : write;
+}
+
+export function isDryRun(options: unknown): boolean {
+  const given = member(options, 'dryRun');
+  if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) return false;
+  if (!Array.isArray(given) || given.some((value) => value !== 'All'))
+    throw badParameter('dryRun', JSON.stringify(given).slice(0, 64), 'the only value is "All"');
+  return true;
+}
+
 /** From the body, or from the query when there is none. */
 export function deleteParameters(query: URLSearchParams, body: unknown): DeleteOptions {
   const given = readDeleteOptions(body);
@@ -95,7 +110,7 @@ export function deleteParameters(query: URLSearchParams, body: unknown): DeleteO
   };
 }
 
-function readDeleteOptions(body: unknown): DeleteOptions {
+export function readDeleteOptions(body: unknown): DeleteOptions {
   if (typeof body !== 'object' || body === null) return {};
   const { gracePeriodSeconds, preconditions, propagationPolicy, orphanDependents } = body as Record<
     string,

@@ -37,6 +37,10 @@ export class ObjectServer {
     return ++this.#made;
   }
 
+  has(resource: Resource, ref: ObjectRef): boolean {
+    return this.#storage.get(resource, keyOf(resource, ref)) !== undefined;
+  }
+
   existing<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): T {
     const found = this.#storage.get(resource, keyOf(resource, ref));
     if (found === undefined) throw notFound(resource, ref.name);

@@ -101,8 +101,28 @@ function fieldOf(object: KubeObject, path: string): string {
 }
 
 function labelRequirements(text: string): LabelSelectorRequirement[] {
-  const terms = text.match(/(?:[^,(]|\([^)]*\))+/g) ?? [];
-  return terms.map((term) => labelRequirement(term.trim()));
+  if (text.trim() === '') return [];
+  return termsOf(text).map((term) => labelRequirement(term.trim()));
+}
+
+/** Splits at commas that are in no parentheses; an unbalanced one must not select everything. */
+function termsOf(text: string): string[] {
+  const terms: string[] = [];
+  let begin = 0;
+  let isInside = false;
+  for (let at = 0; at < text.length; at++) {
+    const letter = text[at];
+    if (letter === '(' || letter === ')') {
+      if ((letter === '(') === isInside)
+        throw badRequest(`unable to parse requirement: ${text.slice(0, 64)}`);
+      isInside = !isInside;
+    } else if (letter === ',' && !isInside) {
+      terms.push(text.slice(begin, at));
+      begin = at + 1;
+    }
+  }
+  if (isInside) throw badRequest(`unable to parse requirement: ${text.slice(0, 64)}`);
+  return [...terms, text.slice(begin)];
 }
 
 function labelRequirement(term: string): LabelSelectorRequirement {

@@ -16,6 +16,7 @@ import {
   resources,
   subresources,
 } from '../../kube-client/resources.js';
+import { isDryRun, readDeleteOptions } from '../http/parameters.js';
 import { conflict } from '../objects/server-errors.js';
 import type { ServedApi } from '../server.js';
 import { decideAccess } from './authorizer.js';
@@ -129,13 +130,8 @@ export class PostedObjects implements PostedResponder {
         return this.#token(ref, body as TokenRequest);
       case subresources.eviction.name: {
         const options = member(body, 'deleteOptions');
-        const grace = member(options, 'gracePeriodSeconds');
         return this.#api
-          .delete(
-            resources.pods,
-            ref,
-            Number.isSafeInteger(grace) ? { gracePeriodSeconds: Number(grace) } : {},
-          )
+          .delete(resources.pods, ref, readDeleteOptions(options), { dryRun: isDryRun(options) })
           .then(() => success);
       }
       case subresources.binding.name:

@@ -3,9 +3,20 @@ import { clone } from '../../kube/values/deep-equal.js';
 import type { JsonPatchOperation } from '../port.js';
 import { isMapping, jsonEqual, PatchRefused } from './json.js';
 
+/** Each copy of a whole document doubles it. */
+const mostCopiedBytes = 3 * 1024 * 1024;
+
 export function applyJsonPatch(original: unknown, operations: readonly JsonPatchOperation[]): unknown {
   let document = clone(original);
-  for (const operation of operations) document = applyOne(document, operation);
+  let copiedBytes = 0;
+  for (const operation of operations) {
+    if (operation.op === 'copy') {
+      copiedBytes += JSON.stringify(find(document, pointer(operation.from)))?.length ?? 0;
+      if (copiedBytes > mostCopiedBytes)
+        throw new PatchRefused(`the patch copies more than ${mostCopiedBytes} bytes`);
+    }
+    document = applyOne(document, operation);
+  }
   return document;
 }
 

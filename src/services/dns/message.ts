@@ -86,9 +86,11 @@ export class DnsFormatError extends Error {
   override readonly name = 'DnsFormatError';
 }
 
-/** The key under which a name is looked up: in lower case, by ASCII only (RFC 4343). */
+/** The key under which a name is looked up: in lower case, by ASCII only (RFC 4343). A dot inside a label is not one between two. */
 export function nameKey(name: DnsName): string {
-  return name.map((label) => label.replace(/[A-Z]+/g, (upper) => upper.toLowerCase())).join('.');
+  return name
+    .map((label) => label.replace(/[A-Z]+/g, (upper) => upper.toLowerCase()).replace(/[.\\]/g, '\\$&'))
+    .join('.');
 }
 
 export function nameOf(text: string): DnsName {

@@ -81,9 +81,11 @@ export const askByDatagram: ExchangeWithUpstream = (clock, asked, signal) =>
     });
     let isOpen = true;
     // Connected, so that datagrams of others are not received at all, and a refusal is told.
-    socket.connect(port, server, () => {
-      if (isOpen) socket.send(packet, (error) => error && fail(error));
-    });
+    const connected = (error?: Error | null): void => {
+      if (error !== undefined && error !== null) fail(error);
+      else if (isOpen) socket.send(packet, (failure) => failure && fail(failure));
+    };
+    socket.connect(port, server, connected);
     return () => {
       isOpen = false;
       socket.close();

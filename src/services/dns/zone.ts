@@ -145,7 +145,7 @@ export class Zone {
 
   /** Names without an address of their own: those of the ready pods behind them. */
   #addHeadless(service: DnsName, slices: readonly EndpointSlice[]): void {
-    for (const { endpoints, ports = [] } of slices) {
+    for (const { endpoints = [], ports = [] } of slices) {
       for (const endpoint of endpoints) {
         const [address = ''] = endpoint.addresses;
         if (readiness(endpoint) !== 'ready' || isIP(address) === 0) continue;

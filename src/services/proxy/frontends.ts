@@ -68,7 +68,15 @@ export function planFrontends(
         add({ ...common, address, port: nodePort, isNodePort: true });
     }
   }
-  return [...frontends.values()];
+  // A Service that reaches itself would send one datagram round and round.
+  return [...frontends.values()].map((frontend) => ({
+    ...frontend,
+    backends: frontend.backends.filter(
+      ({ address, port }) =>
+        !isInRange(settings.clusterRange, address) &&
+        !frontends.has(frontendKey({ protocol: frontend.protocol, address, port })),
+    ),
+  }));
 }
 
 export function slicesByService(slices: readonly EndpointSlice[]): ReadonlyMap<string, EndpointSlice[]> {
@@ -99,7 +107,7 @@ export function backendsOf(
 ): readonly Backend[] {
   const ready = new Map<string, Backend>();
   const ending = new Map<string, Backend>();
-  for (const { addressType, endpoints, ports = [] } of slices) {
+  for (const { addressType, endpoints = [], ports = [] } of slices) {
     if (addressType !== 'IPv4') continue;
     for (const port of ports) {
       if ((port.name ?? '') !== name || (port.protocol ?? 'TCP') !== protocol || !isPort(port.port)) continue;

@@ -103,12 +103,18 @@ export class UdpFrontend {
       session.usedMs = this.#clock.monotonic();
       if (this.#socket !== undefined) send(this.#socket, data, port, address);
     });
-    socket.connect(backend.port, backend.address, () => {
+    // Without a route the socket stays unconnected, and only this call tells.
+    const connected = (error?: Error | null): void => {
+      if (error !== undefined && error !== null) {
+        this.#endOf(client, session);
+        return;
+      }
       const waiting = session.waiting ?? [];
       session.waiting = undefined;
       if (this.#sessions.get(client) !== session) return;
       for (const data of waiting) send(socket, data);
-    });
+    };
+    socket.connect(backend.port, backend.address, connected);
     this.#balancer.reached(address, backend, nowMs);
     return session;
   }

@@ -16,6 +16,7 @@ export const endpointSliceKind = served<EndpointSlice>({
   subresources: [],
   countsGenerations: true,
   defaults: (slice) => {
+    slice.endpoints ??= [];
     for (const port of slice.ports ?? []) {
       port.name ??= '';
       port.protocol ??= 'TCP';
