@@ -4,8 +4,9 @@ import { type GrpcServer, type GrpcService, serveGrpc } from '../../grpc/index.j
 import type { Timeline } from '../../timeline/index.js';
 
 export interface ServedSocket {
-  /** Never rejects: a node runs without its monitoring, and says so. */
+  /** Never rejects: a node runs without its monitoring, and says so. Does nothing after `stop`. */
   start(): Promise<void>;
+  /** For good: a kubelet that is told to stop early may still be on its way to `start`. */
   stop(): Promise<void>;
 }
 
@@ -25,24 +26,30 @@ const longestPathBytes = 107;
 
 export function servedSocket(options: ServedSocketOptions): ServedSocket {
   const { timeline, name, socketPath, services, closeGraceMs } = options;
-  let server: GrpcServer | undefined;
+  let opened: Promise<GrpcServer> | undefined;
+  let isStopped = false;
   return {
     async start() {
+      if (isStopped) return;
       try {
         if (Buffer.byteLength(socketPath) > longestPathBytes)
           throw new Error(`a socket's path has at most ${longestPathBytes} bytes`);
-        server = await serveGrpc(services, {
+        opened = serveGrpc(services, {
           socketPath,
           directoryMode: 0o750,
           ...(closeGraceMs === undefined ? {} : { closeGraceMs }),
         });
+        await opened;
       } catch (error) {
         const message = `${name} cannot be served at ${socketPath}: ${errorText(error)}`;
         timeline.record({ kind: 'problem', what: 'node.socket', level: 'warn', message, error });
       }
     },
     async stop() {
+      isStopped = true;
       options.beforeClose?.();
+      // `start` tells why it could not be opened.
+      const server = await opened?.catch(() => undefined);
       await server?.close();
     },
   };
