@@ -82,14 +82,18 @@ describe('version 3', () => {
   });
 });
 
-it('version 2 is one document, as JSON only', async () => {
+it('version 2 is one document as JSON, and its paths as protobuf', async () => {
   const { definitions, swagger } = parsed(await get('/openapi/v2'));
   expect(swagger).toBe('2.0');
   expect(definitions['io.k8s.api.core.v1.Pod']['x-kubernetes-group-version-kind']).toEqual([
     { group: '', kind: 'Pod', version: 'v1' },
   ]);
   const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
-  await expect(get('/openapi/v2', { accept })).rejects.toMatchObject({ code: 406 });
+  const { headers, body } = await get('/openapi/v2', { accept });
+  expect(headers['Content-Type']).toBe(accept.replace('@', '.'));
+  expect(String(body)).toContain('/api/v1/namespaces/{namespace}/configmaps/{name}');
+  expect(String(body)).toContain('{"group":"apps","kind":"Deployment","version":"v1"}');
+  await expect(get('/openapi/v2', { accept: 'text/html' })).rejects.toMatchObject({ code: 406 });
 });
 
 it('every kind is described', async () => {

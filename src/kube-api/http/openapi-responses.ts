@@ -31,7 +31,7 @@ export function openApiResponses(facts: OpenApiFacts): OtherResponder {
       const path = request.path.replace(/\/$/, '');
       if (path !== '/openapi/v2' && path !== root && !path.startsWith(`${root}/`)) return undefined;
       if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
-      if (path === '/openapi/v2') refuseProtobuf(request);
+      if (path === '/openapi/v2' && !takesJson(request)) return protobufResponse(request, facts);
       documents ??= makeDocuments(facts);
       const { v2, v3 } = await documents;
       if (path === '/openapi/v2') return documentResponse(request, v2);
@@ -88,10 +88,23 @@ function documentResponse(
   return jsonResponse(200, text, { ...tag, ...more });
 }
 
-/** Old clients ask for version 2 in a form of protobuf that is not served. */
-function refuseProtobuf({ headers }: ApiRequest): void {
+function takesJson({ headers }: ApiRequest): boolean {
   const accept = String(headers.accept ?? '');
-  if (accept === '' || /application\/json|\*\/\*|application\/\*/.test(accept)) return;
-  const message = 'only the following media types are accepted: application/json';
-  throw new ApiError({ code: 406, message });
+  return accept === '' || /application\/json|\*\/\*|application\/\*/.test(accept);
+}
+
+/** kubectl reads version 2 only as protobuf, and of it only the paths. */
+async function protobufResponse(
+  { headers }: ApiRequest,
+  { kinds, kubernetesVersion }: OpenApiFacts,
+): Promise<ApiResponse> {
+  const { openApiV2Paths, openApiV2Protobuf } = await import('../schema/openapi-protobuf.js');
+  if (!String(headers.accept).includes(openApiV2Protobuf)) {
+    const message = 'only the following media types are accepted: application/json';
+    throw new ApiError({ code: 406, message });
+  }
+  const body = openApiV2Paths(kinds, kubernetesVersion);
+  // The name that clients ask for is no media type.
+  const contentType = openApiV2Protobuf.replace('@', '.');
+  return { status: 200, headers: { 'Content-Type': contentType, Vary: 'Accept' }, body };
 }
