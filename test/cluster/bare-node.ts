@@ -14,6 +14,8 @@ const binary = path.resolve(import.meta.dirname, '../../bin/nodelet');
 
 export interface BareNodeFlags {
   readonly runtime: readonly string[];
+  /** Of its own for each node that runs at the same time. */
+  readonly serviceCidr?: string;
 }
 
 export interface KubectlAnswer {
@@ -60,7 +62,7 @@ export class BareNode {
         ...this.#flags.runtime,
         // Another node on the machine may have the usual range.
         '--service-cidr',
-        '10.113.0.0/24',
+        this.#flags.serviceCidr ?? '10.113.0.0/24',
         '--',
         '--port',
         String(kubeletPort),
@@ -109,8 +111,15 @@ export class BareNode {
   }
 
   async apply(...objects: readonly object[]): Promise<string> {
+    return this.applyWith([], ...objects);
+  }
+
+  async applyWith(flags: readonly string[], ...objects: readonly object[]): Promise<string> {
     const list = { apiVersion: 'v1', kind: 'List', items: objects };
-    const { exitCode, stdout, stderr } = await this.#run(['apply', '-f', '-'], JSON.stringify(list));
+    const { exitCode, stdout, stderr } = await this.#run(
+      ['apply', ...flags, '-f', '-'],
+      JSON.stringify(list),
+    );
     if (exitCode !== 0) throw new Error(`kubectl apply: ${stderr}`);
     return stdout;
   }
