@@ -1,4 +1,5 @@
 /** Decides who owns which fields after a write, and what an applied configuration makes of an object. */
+import { isMapping, type JsonMapping } from '../../kube-client/patches/json.js';
 import { apiVersionOf, type Resource } from '../../kube-client/resources.js';
 import { type ApiValueType, kindType } from '../schema/api-types.js';
 import { compareFields, fieldsOf } from './compare.js';
@@ -62,7 +63,8 @@ export function managersAfterUpdate(
   managers: readonly ManagedSet[],
   { manager, subresource, time }: FieldWriter,
 ): readonly ManagedSet[] {
-  const { added, modified, removed } = compareFields(typeOf(resource), before ?? {}, after);
+  const [old, next] = changedParts(before, after);
+  const { added, modified, removed } = compareFields(typeOf(resource), old, next);
   const written = without(union(added, modified), unowned);
   const self: FieldManager = {
     manager,
@@ -79,6 +81,18 @@ export function managersAfterUpdate(
   });
   if (!result.some((one) => isSameManager(one, self))) return [...result, { ...self, time, fields: written }];
   return result;
+}
+
+/** Both without the parts in which they are equal, which are most of an object. */
+function changedParts(before: unknown, after: unknown): [JsonMapping, JsonMapping] {
+  const old = isMapping(before) ? { ...before } : {};
+  const next = isMapping(after) ? { ...after } : {};
+  for (const key of Object.keys(next)) {
+    if (old[key] === undefined || JSON.stringify(old[key]) !== JSON.stringify(next[key])) continue;
+    Reflect.deleteProperty(old, key);
+    Reflect.deleteProperty(next, key);
+  }
+  return [old, next];
 }
 
 /** What another manager owns and an applied configuration would change. */

@@ -22,20 +22,40 @@ export function fieldSet(isOwned: boolean, children: Iterable<readonly [string, 
   return { isOwned, children: new Map([...children].filter(([, child]) => !isEmptySet(child))) };
 }
 
+/** Is `a` itself when it has all of `b`. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a)) return b;
-  if (isEmptySet(b)) return a;
-  return combine(a, b, (x, y) => x || y, union);
+  const grown: [string, FieldSet][] = [];
+  for (const [name, other] of b.children) {
+    const child = a.children.get(name);
+    const joined = child === undefined ? other : union(child, other);
+    if (joined !== child) grown.push([name, joined]);
+  }
+  const isOwned = a.isOwned || b.isOwned;
+  if (grown.length === 0 && isOwned === a.isOwned) return a;
+  return { isOwned, children: new Map([...a.children, ...grown]) };
 }
 
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
-  return combine(a, b, (x, y) => x && y, intersection);
+  const common: [string, FieldSet][] = [];
+  for (const [name, child] of a.children) {
+    const other = b.children.get(name);
+    if (other !== undefined) common.push([name, intersection(child, other)]);
+  }
+  return fieldSet(a.isOwned && b.isOwned, common);
 }
 
-/** Those of `a` that are not in `b`. */
+/** Those of `a` that are not in `b`; `a` itself when these are all. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
-  if (isEmptySet(a) || isEmptySet(b)) return a;
-  return combine(a, b, (x, y) => x && !y, difference);
+  let isChanged = a.isOwned && b.isOwned;
+  const kept: [string, FieldSet][] = [];
+  for (const [name, child] of a.children) {
+    const other = b.children.get(name);
+    const rest = other === undefined ? child : difference(child, other);
+    isChanged ||= rest !== child;
+    kept.push([name, rest]);
+  }
+  return isChanged ? fieldSet(a.isOwned && !b.isOwned, kept) : a;
 }
 
 /** Without these fields and everything below them. */
@@ -48,22 +68,6 @@ export function without(set: FieldSet, unwanted: FieldSet): FieldSet {
   return fieldSet(set.isOwned, kept);
 }
 
-function combine(
-  a: FieldSet,
-  b: FieldSet,
-  own: (a: boolean, b: boolean) => boolean,
-  below: (a: FieldSet, b: FieldSet) => FieldSet,
-): FieldSet {
-  const names = new Set([...a.children.keys(), ...b.children.keys()]);
-  return fieldSet(
-    own(a.isOwned, b.isOwned),
-    [...names].map((name) => [
-      name,
-      below(a.children.get(name) ?? noFields, b.children.get(name) ?? noFields),
-    ]),
-  );
-}
-
 export function equalSets(a: FieldSet, b: FieldSet): boolean {
   if (a === b) return true;
   if (a.isOwned !== b.isOwned || a.children.size !== b.children.size) return false;
@@ -73,8 +77,24 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
   });
 }
 
-/** Undefined when this is no set of fields. */
-export function readFieldSet(value: unknown, depth = 0): FieldSet | undefined {
+/** Sets of stored objects are read and written at each write, and seldom change. */
+const readBefore = new WeakMap<object, FieldSet>();
+const writtenBefore = new WeakMap<FieldSet, Readonly<Record<string, unknown>>>();
+
+/** The set of `fieldsV1`, which nobody changes; undefined when this is no set of fields. */
+export function readFieldSet(value: unknown): FieldSet | undefined {
+  if (!isMapping(value)) return undefined;
+  const known = readBefore.get(value);
+  if (known !== undefined) return known;
+  const set = readBelow(value, 0);
+  if (set !== undefined) {
+    readBefore.set(value, set);
+    writtenBefore.set(set, value);
+  }
+  return set;
+}
+
+function readBelow(value: unknown, depth: number): FieldSet | undefined {
   if (!isMapping(value) || depth > deepest) return undefined;
   const children: [string, FieldSet][] = [];
   let isOwned = depth > 0 && Object.keys(value).length === 0;
@@ -83,19 +103,28 @@ export function readFieldSet(value: unknown, depth = 0): FieldSet | undefined {
       isOwned = true;
       continue;
     }
-    const child = readFieldSet(below, depth + 1);
+    const child = readBelow(below, depth + 1);
     if (child === undefined || !/^[fkvi]:/.test(name)) return undefined;
     children.push([name, child]);
   }
   return fieldSet(isOwned, children);
 }
 
-export function writeFieldSet({ isOwned, children }: FieldSet): Record<string, unknown> {
+/** As `fieldsV1`; nobody changes it. */
+export function writeFieldSet(set: FieldSet): Readonly<Record<string, unknown>> {
+  const known = writtenBefore.get(set);
+  if (known !== undefined) return known;
+  const written = writeBelow(set);
+  writtenBefore.set(set, written);
+  return written;
+}
+
+function writeBelow({ isOwned, children }: FieldSet): Record<string, unknown> {
   const own: [string, unknown][] = isOwned && children.size > 0 ? [['.', {}]] : [];
   const sorted = [...children].sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries([
     ...own,
-    ...sorted.map(([name, child]): [string, unknown] => [name, writeFieldSet(child)]),
+    ...sorted.map(([name, child]): [string, unknown] => [name, writeBelow(child)]),
   ]);
 }
 

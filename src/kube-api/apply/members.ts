@@ -55,12 +55,23 @@ function fieldsOfObject(type: ApiObjectType, value: JsonMapping): Map<string, Va
     if (item !== undefined)
       parts.set(`f:${key}`, { type: field?.value ?? { kind: 'scalar', scalar: 'any' }, value: item });
   }
-  for (const { name, value: held, isAlwaysPresent, isRequired } of type.fields.values()) {
-    if (parts.has(`f:${name}`)) continue;
-    if (isAlwaysPresent || (isRequired && held.kind === 'mapping'))
-      parts.set(`f:${name}`, { type: held, value: {} });
-    else if (isRequired && held.kind === 'list') parts.set(`f:${name}`, { type: held, value: [] });
+  for (const [name, part] of emptyParts(type)) if (!parts.has(name)) parts.set(name, part);
+  return parts;
+}
+
+const emptyPartsOf = new WeakMap<ApiObjectType, readonly (readonly [string, ValuePart])[]>();
+
+/** What every object of a type has, if only empty. */
+function emptyParts(type: ApiObjectType): readonly (readonly [string, ValuePart])[] {
+  const known = emptyPartsOf.get(type);
+  if (known !== undefined) return known;
+  const parts: [string, ValuePart][] = [];
+  for (const { name, value, isAlwaysPresent, isRequired } of type.fields.values()) {
+    if (isAlwaysPresent || (isRequired && value.kind === 'mapping'))
+      parts.push([`f:${name}`, { type: value, value: {} }]);
+    else if (isRequired && value.kind === 'list') parts.push([`f:${name}`, { type: value, value: [] }]);
   }
+  emptyPartsOf.set(type, parts);
   return parts;
 }
 

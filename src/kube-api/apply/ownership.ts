@@ -62,6 +62,8 @@ function knownManagers(
   sent: ManagedFieldsEntry[] | undefined,
   { subresource }: ObjectWrite,
 ): readonly ManagedSet[] {
+  // Most clients send back what they read.
+  if (sent === undefined || JSON.stringify(sent) === JSON.stringify(live)) return readManagers(live) ?? [];
   if (subresource === undefined && isReset(sent)) return [];
   const given = subresource === undefined ? readManagers(sent) : undefined;
   return given === undefined || given.length === 0 ? (readManagers(live) ?? []) : given;
