@@ -144,6 +144,18 @@ describe('the next step of a reflector that streams', () => {
       undefined,
       'stream newest, back-off',
     ],
+    [
+      'a list of a version too large lists the newest: a refused stream led to it',
+      { kind: 'list-failed', asked: '7', failure: 'version-unknown' },
+      '7',
+      'list newest, none',
+    ],
+    [
+      'as one of a version gone does',
+      { kind: 'list-failed', asked: '7', failure: 'version-gone' },
+      '7',
+      'list newest, none',
+    ],
     ['a watch follows the list', { kind: 'listed', resourceVersion: '7' }, '7', 'watch 7, none'],
   ])('%s', (_, outcome, seen, expected) => {
     const step = nextStep(outcome, seen, true);

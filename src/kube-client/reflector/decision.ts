@@ -63,10 +63,18 @@ export function nextStep(
   streams = false,
 ): ReflectorStep {
   const step = stepAfter(outcome, seen);
-  if (!streams || step.do !== 'list' || outcome.kind === 'stream-failed') return step;
+  if (!streams || step.do !== 'list' || takesPlaceOfStream(outcome)) return step;
   // A stream from the cache would be that of an arbitrary old version; the newest costs the server no more.
   const resourceVersion = step.resourceVersion === anyVersion ? newestVersion : step.resourceVersion;
   return { ...step, do: 'stream', resourceVersion };
+}
+
+/**
+ * A list follows a refused stream, and when its version is unknown another list follows: a stream would be refused again,
+ * and both asked for without end.
+ */
+function takesPlaceOfStream(outcome: ReflectorOutcome): boolean {
+  return outcome.kind === 'stream-failed' || (outcome.kind === 'list-failed' && outcome.failure !== 'other');
 }
 
 function stepAfter(outcome: ReflectorOutcome, seen: string | undefined): ReflectorStep {

@@ -159,6 +159,32 @@ describe('an informer that streams', () => {
     expect(watches[1]?.sendInitialEvents).toBeUndefined();
     expect(problems).toEqual([]);
   });
+  it('a server that never streams and comes back as it was before is listed anew', async () => {
+    const served: KubeApi = new Proxy(seen(api), {
+      get: (target, key) => {
+        if (key !== 'watch') return Reflect.get(target, key) as unknown;
+        return (...[resource, options]: Parameters<KubeApi['watch']>) => {
+          // Only so many: asking on and on without a wait would never let the clock go on.
+          if (options?.sendInitialEvents === true && counted('watch') < 20) refuse(invalid);
+          return target.watch(resource, options);
+        };
+      },
+    });
+    await create('older');
+    const before = api.snapshot();
+    const informer = await start(served);
+    await create('younger');
+    await settle();
+    expect(shown(informer)).toBe('older=1 younger=1');
+    api.restore(before);
+    await clock.advance(10_000);
+    expect(shown(informer)).toBe('older=1');
+    // First a refused stream, a list and a watch; then the same, with a check and a list of a version too large before.
+    expect([counted('list'), counted('watch')]).toEqual([4, 4]);
+    await create('later');
+    await settle();
+    expect(shown(informer)).toBe('later=1 older=1');
+  });
   it('a server that ends the stream without saying that it was all is listed instead', async () => {
     await create('a');
     const silent: KubeApi = new Proxy(seen(api), {
