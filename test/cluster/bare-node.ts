@@ -1,7 +1,7 @@
 /** `nodelet up` as a person starts it: a process with a state directory of its own, and kubectl at its API. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '../env/addresses.js';
@@ -124,22 +124,40 @@ export class BareNode {
     return stdout;
   }
 
-  /** Ends all pods, then the process, and removes the state. */
+  /** Ends all pods, then the process, and removes the state. Throws when a process of a pod is left. */
   async remove(): Promise<void> {
     try {
+      // With their grace: a pod that is deleted by force is gone from the API before its containers are.
       await this.tryKubectl(
         'delete',
-        'deployments,replicasets,pods',
+        'deployments,replicasets,statefulsets,daemonsets,jobs,cronjobs,pods',
         '--all',
-        '--grace-period=0',
-        '--force',
-        '--timeout=30s',
+        '--all-namespaces',
+        '--timeout=60s',
       );
       await this.end('SIGTERM');
     } finally {
       await this.end('SIGKILL');
+      const left = this.#processes();
+      for (const { pid } of left) process.kill(pid, 'SIGKILL');
       await removeTree(this.stateDir);
+      if (left.length > 0) throw new Error(`left running: ${left.map(({ words }) => words).join('; ')}`);
     }
+  }
+
+  /** Processes that name the state directory: the supervisors of containers. */
+  #processes(): { readonly pid: number; readonly words: string }[] {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name) => {
+        try {
+          const words = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
+          return words.includes(this.stateDir) ? [{ pid: Number(name), words }] : [];
+        } catch {
+          // It has ended meanwhile.
+          return [];
+        }
+      });
   }
 
   async #run(args: readonly string[], input?: string): Promise<KubectlAnswer> {
