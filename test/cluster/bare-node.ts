@@ -126,6 +126,7 @@ export class BareNode {
 
   /** Ends all pods, then the process, and removes the state. Throws when a process of a pod is left. */
   async remove(): Promise<void> {
+    let left: { readonly pid: number; readonly words: string }[] = [];
     try {
       // With their grace: a pod that is deleted by force is gone from the API before its containers are.
       await this.tryKubectl(
@@ -138,11 +139,11 @@ export class BareNode {
       await this.end('SIGTERM');
     } finally {
       await this.end('SIGKILL');
-      const left = this.#processes();
+      left = this.#processes();
       for (const { pid } of left) process.kill(pid, 'SIGKILL');
       await removeTree(this.stateDir);
-      if (left.length > 0) throw new Error(`left running: ${left.map(({ words }) => words).join('; ')}`);
     }
+    if (left.length > 0) throw new Error(`left running: ${left.map(({ words }) => words).join('; ')}`);
   }
 
   /** Processes that name the state directory: the supervisors of containers. */
