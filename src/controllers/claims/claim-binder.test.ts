@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/index.js';
+import type { PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from '../../kube/index.js';
 import { resources } from '../../kube-client/index.js';
 import { TestCluster, testNodeName } from '../test-cluster.js';
-import { decideClaim, decideVolume } from './decide.js';
+import { decideClaim, decideVolume, usesClaim } from './decide.js';
 
 const volume = (
   name: string,
@@ -161,6 +161,33 @@ describe('decideVolume', () => {
   });
 });
 
+describe('usesClaim', () => {
+  const user = (volume: object, status: Pod['status'] = {}): Pod => ({
+    metadata: { name: 'web', namespace: 'default', uid: 'pod' },
+    spec: { containers: [], volumes: [{ name: 'v', ...volume }] },
+    status,
+  });
+  const named = { persistentVolumeClaim: { claimName: 'web-v' } };
+  const ephemeral = { ephemeral: { volumeClaimTemplate: { spec: {} } } };
+  const of = (uid: string): PersistentVolumeClaim => ({
+    ...claimOf(),
+    metadata: {
+      name: 'web-v',
+      namespace: 'default',
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'web', uid, controller: true }],
+    },
+  });
+  it.each<[rule: string, pod: Pod, claim: PersistentVolumeClaim, expected: boolean]>([
+    ['a pod uses the claim that it names, whoever owns it', user(named), of('other'), true],
+    ['a pod uses the claim of its ephemeral volume', user(ephemeral), of('pod'), true],
+    ['a pod does not use the claim of a former pod of its name', user(ephemeral), of('former'), false],
+    ['a pod does not use another claim', user(named), claimOf(), false],
+    ['a pod that ended uses none', user(named, { phase: 'Failed' }), of('pod'), false],
+  ])('%s', (_, given, claim, expected) => {
+    expect(usesClaim(given, claim)).toBe(expected);
+  });
+});
+
 describe('the claim binder', () => {
   let cluster: TestCluster;
   afterEach(() => cluster.stop());
@@ -249,5 +276,53 @@ describe('the claim binder', () => {
     await cluster.api.delete(resources.pods, { namespace: 'default', name: 'web' });
     await cluster.advance(1000);
     expect(await cluster.list(resources.persistentVolumeClaims)).toEqual([]);
+  });
+
+  it('gives a pod that came back under its name an ephemeral claim of its own', async () => {
+    cluster = await TestCluster.started();
+    for (const name of ['a', 'b'])
+      await cluster.api.create(
+        resources.persistentVolumes,
+        volume(name, { persistentVolumeReclaimPolicy: 'Delete' }),
+      );
+    const { spec } = claimOf();
+    const web = pod([{ name: 'v', ephemeral: { volumeClaimTemplate: { spec } } }]);
+    await cluster.api.create(resources.pods, web);
+    await cluster.advance(1000);
+    const ref = { namespace: 'default', name: 'web-v' };
+    const first = await cluster.get(resources.persistentVolumeClaims, 'web-v');
+    // The server protects every claim; the simulated one does not.
+    const body = { metadata: { finalizers: ['kubernetes.io/pvc-protection'] } };
+    await cluster.api.patch(resources.persistentVolumeClaims, ref, { type: 'merge', body });
+    await cluster.api.delete(
+      resources.pods,
+      { namespace: 'default', name: 'web' },
+      { gracePeriodSeconds: 0 },
+    );
+    await cluster.api.create(resources.pods, web);
+    await cluster.advance(5000);
+    const second = await cluster.get(resources.persistentVolumeClaims, 'web-v');
+    expect(second.metadata.uid).not.toBe(first.metadata.uid);
+    expect((await cluster.get(resources.pods, 'web')).spec.nodeName).toBe(testNodeName);
+  });
+
+  it('makes the claim of an ephemeral volume when a claim in its way goes', async () => {
+    cluster = await TestCluster.started();
+    const ref = { namespace: 'default', name: 'web-v' };
+    const old = await cluster.api.create(resources.persistentVolumeClaims, {
+      ...claimOf(),
+      metadata: ref,
+    });
+    const { spec } = claimOf();
+    const web = pod([{ name: 'v', ephemeral: { volumeClaimTemplate: { spec } } }]);
+    await cluster.api.create(resources.pods, {
+      ...web,
+      spec: { ...web.spec, schedulingGates: [{ name: 'example.com/later' }] },
+    });
+    await cluster.advance(1000);
+    await cluster.api.delete(resources.persistentVolumeClaims, ref);
+    await cluster.advance(1000);
+    const made = await cluster.get(resources.persistentVolumeClaims, 'web-v');
+    expect(made.metadata.uid).not.toBe(old.metadata.uid);
   });
 });

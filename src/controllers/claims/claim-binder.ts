@@ -5,13 +5,13 @@ import {
   type PersistentVolumeClaim,
   semanticEqual,
 } from '../../kube/index.js';
-import { isAlreadyExists, isNotFound, resources } from '../../kube-client/index.js';
+import { isNotFound, resources } from '../../kube-client/index.js';
 import { type Controller, type ControllerContext, queueOf } from '../driver/context.js';
 import type { KeyOutcome } from '../driver/key-queue.js';
 import { keyOf, keyOfObject, refOf, refOfKey } from '../driver/kind-cache.js';
-import { controllerReference } from '../ownership/owner-references.js';
 import { isFinished } from '../pods/pod-facts.js';
-import { decideClaim, decideVolume, isOf } from './decide.js';
+import { decideClaim, decideVolume, isOf, usesClaim } from './decide.js';
+import { createEphemeralClaims } from './ephemeral-claims.js';
 
 const component = 'persistentvolume-controller';
 const boundAnnotations = {
@@ -42,7 +42,6 @@ export function createClaimBinder(context: ControllerContext): readonly Controll
     keys: resources.persistentVolumes,
     sync: syncVolume,
   });
-  const podQueue = queueOf(context, { name: 'ephemeral volume', keys: resources.pods, sync: syncPod });
   const retryClaims = (): void => {
     for (const claim of claims.list())
       if (claim.status?.phase !== 'Bound') claimQueue.add(keyOfObject(claim));
@@ -120,14 +119,8 @@ export function createClaimBinder(context: ControllerContext): readonly Controll
     }
   }
 
-  function isUsed({ metadata }: PersistentVolumeClaim): boolean {
-    return pods
-      .inNamespace(metadata.namespace ?? '')
-      .some(
-        (pod) =>
-          !isFinished(pod) &&
-          (pod.spec.volumes ?? []).some((volume) => claimReference(pod, volume)?.name === metadata.name),
-      );
+  function isUsed(claim: PersistentVolumeClaim): boolean {
+    return pods.inNamespace(claim.metadata.namespace ?? '').some((pod) => usesClaim(pod, claim));
   }
 
   async function bind(
@@ -232,35 +225,10 @@ export function createClaimBinder(context: ControllerContext): readonly Controll
     );
   }
 
-  /** Makes the claims of a pod's ephemeral volumes. */
-  async function syncPod(key: string, signal: AbortSignal): Promise<KeyOutcome> {
-    const pod = pods.get(refOfKey(key));
-    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isFinished(pod)) return {};
-    for (const volume of pod.spec.volumes ?? []) {
-      const template = volume.ephemeral?.volumeClaimTemplate;
-      const reference = claimReference(pod, volume);
-      if (template === undefined || reference === undefined || claims.get(reference) !== undefined) continue;
-      const { labels, annotations } = template.metadata ?? {};
-      const metadata = {
-        name: reference.name,
-        namespace: reference.namespace,
-        ...(labels === undefined ? {} : { labels }),
-        ...(annotations === undefined ? {} : { annotations }),
-        ownerReferences: [controllerReference(resources.pods, pod)],
-      };
-      try {
-        await api.create(resources.persistentVolumeClaims, { metadata, spec: template.spec }, { signal });
-      } catch (error) {
-        if (!isAlreadyExists(error)) throw error;
-      }
-    }
-    return {};
-  }
-
   return [
     { name: 'claim binder', run: (signal) => claimQueue.run(signal) },
     { name: 'volume', run: (signal) => volumeQueue.run(signal) },
-    { name: 'ephemeral volume', run: (signal) => podQueue.run(signal) },
+    createEphemeralClaims(context),
   ];
 }
 

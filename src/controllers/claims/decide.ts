@@ -1,14 +1,18 @@
 /** Decides which volume a claim gets, and what becomes of a volume whose claim is gone. */
 import {
+  claimReference,
   matchesNodeSelectorTerms,
   type Node,
   type PersistentVolume,
   type PersistentVolumeClaim,
+  type Pod,
   quantityUnits,
   type StorageClass,
   selectorMatches,
 } from '../../kube/index.js';
 import { selectedNodeAnnotation } from '../node-binder/volume-fit.js';
+import { isControlledBy } from '../ownership/owner-references.js';
+import { isFinished } from '../pods/pod-facts.js';
 
 export type ClaimDecision =
   | { readonly kind: 'none' }
@@ -87,6 +91,16 @@ export function isOf({ spec }: PersistentVolume, { metadata }: PersistentVolumeC
   if (claimRef === undefined) return false;
   const isNamed = claimRef.name === metadata.name && claimRef.namespace === metadata.namespace;
   return isNamed && (claimRef.uid === undefined || claimRef.uid === metadata.uid);
+}
+
+/** Whether the pod keeps the claim alive. The claim of an ephemeral volume may be that of a former pod of the same name. */
+export function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
+  if (isFinished(pod)) return false;
+  return (pod.spec.volumes ?? []).some((volume) => {
+    const reference = claimReference(pod, volume);
+    if (reference?.name !== claim.metadata.name) return false;
+    return reference?.isEphemeral !== true || isControlledBy(claim, pod);
+  });
 }
 
 /** Why the claim cannot have the volume. */

@@ -148,6 +148,12 @@ describe('decideBinding', () => {
       'bind',
     ],
     [
+      'the claim of a former pod of the same name',
+      pod({ volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] }),
+      { volumes: { claim: () => claim('Bound'), volume: () => undefined, storageClass: () => undefined } },
+      'PVC "default/web-v" was not created for pod "default/web" (pod is not owner).',
+    ],
+    [
       'a claim that waits for its first pod',
       pod(withClaim),
       {

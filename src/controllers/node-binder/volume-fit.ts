@@ -8,6 +8,7 @@ import {
   type Pod,
   type StorageClass,
 } from '../../kube/index.js';
+import { isControlledBy } from '../ownership/owner-references.js';
 
 export const selectedNodeAnnotation = 'volume.kubernetes.io/selected-node';
 
@@ -35,6 +36,11 @@ export function volumeFit(pod: Pod, node: Node, objects: VolumeObjects): VolumeF
         problem: reference.isEphemeral
           ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${reference.name}"`
           : `persistentvolumeclaim "${reference.name}" not found`,
+      };
+    if (reference.isEphemeral && !isControlledBy(claim, pod))
+      return {
+        kind: 'unfit',
+        problem: `PVC "${reference.namespace}/${reference.name}" was not created for pod "${reference.namespace}/${pod.metadata.name}" (pod is not owner)`,
       };
     if (claim.metadata.deletionTimestamp !== undefined)
       return { kind: 'unfit', problem: `persistentvolumeclaim "${reference.name}" is being deleted` };
