@@ -271,7 +271,17 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     check,
     couldHaveRunningContainers: (uid) =>
       states.couldHaveRunningContainers(uid) || (dra?.manager.holds(uid) ?? false),
-    turns: runtime,
+    turns: {
+      get podsMove() {
+        return runtime.podsMove;
+      },
+      get podsWait() {
+        return runtime.podsWait;
+      },
+      get podsResize() {
+        return resizes.isAnyUnderWay;
+      },
+    },
     pressure: eviction.conditions,
     shutdownError: () => shutdown?.error(),
     volumes,

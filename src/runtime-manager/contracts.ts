@@ -356,4 +356,6 @@ export interface PodCgroupResizing {
   wanted(pod: Pod): Partial<PodBounds>;
   /** Moves one bound to where it is wanted. */
   write(pod: Pod, bound: PodBound): Promise<void>;
+  /** Called once after bounds have moved, so that what the pod's class shares follows; never rejects. */
+  moved?(): Promise<void>;
 }

@@ -4,9 +4,11 @@
  */
 import {
   chmodSync,
+  constants,
   lchownSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -18,19 +20,20 @@ import {
   symlinkSync,
   unlinkSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
-import type { HostFiles } from '../host.js';
+import type { HostFiles, WriteFileOptions } from '../host.js';
 import { attempt, linuxFiles } from './linux-files.js';
 import { makeDirectoriesSync } from './make-directories.js';
 import { factsOfStats, fileSystemFacts } from './stats.js';
+import { poolCalls } from './system-calls.js';
 
 export const linuxOwnFiles: HostFiles = {
   stat: (path) => attempt(path, async () => factsOfStats(statSync(path, { bigint: true }))),
   lstat: (path) => attempt(path, async () => factsOfStats(lstatSync(path, { bigint: true }))),
   readFile: (path) => attempt(path, async () => readFileSync(path)),
   writeFile: (path, data, options = {}) => {
-    // A disk may take seconds to sync, which must not block the event loop.
-    if (options.sync === true) return linuxFiles.writeFile(path, data, options);
+    if (options.sync === true) return attempt(path, () => writeSynced(path, data, options));
     const { mode = 0o666, exclusive = false } = options;
     return attempt(path, async () => writeFileSync(path, data, { mode, flag: exclusive ? 'wx' : 'w' }));
   },
@@ -48,3 +51,24 @@ export const linuxOwnFiles: HostFiles = {
   lchown: (path, uid, gid) => attempt(path, async () => lchownSync(path, uid, gid)),
   statFileSystem: (path) => attempt(path, async () => fileSystemFacts(statfsSync(path, { bigint: true }))),
 };
+
+/**
+ * Whoever goes by `onWritten` has not left the event loop until then. A disk may take seconds to sync, which must not block
+ * the loop.
+ */
+async function writeSynced(
+  path: string,
+  data: Uint8Array | string,
+  { mode = 0o666, exclusive = false, onWritten }: WriteFileOptions,
+): Promise<void> {
+  const { O_WRONLY, O_CREAT, O_EXCL, O_TRUNC } = constants;
+  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+  const file = openSync(path, O_WRONLY | O_CREAT | (exclusive ? O_EXCL : O_TRUNC), mode);
+  try {
+    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+    onWritten?.();
+    await poolCalls.fsync(file);
+  } finally {
+    await poolCalls.close(file);
+  }
+}

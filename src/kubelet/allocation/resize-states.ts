@@ -63,6 +63,13 @@ export class ResizeStates {
     return this.#states.get(uid)?.pending !== undefined;
   }
 
+  /** Whether what any pod was given is being made real. One that failed is tried again much later. */
+  get isAnyUnderWay(): boolean {
+    for (const { inProgress } of this.#states.values())
+      if (inProgress !== undefined && inProgress.reason === undefined) return true;
+    return false;
+  }
+
   isDeferred(uid: string): boolean {
     return this.#states.get(uid)?.pending?.reason === 'Deferred';
   }

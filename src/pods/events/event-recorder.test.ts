@@ -14,7 +14,7 @@ let api: SimulatedKubeApi;
 let timeline: Timeline;
 let tasks: TaskGroup;
 let nodeUid: string | undefined;
-let turns: { podsMove: boolean; podsWait: boolean };
+let turns: { podsMove: boolean; podsWait: boolean; podsResize?: boolean };
 
 beforeEach(async () => {
   nodeUid = undefined;
@@ -189,6 +189,23 @@ describe('ApiEventRecorder', () => {
     timeline.event(pod, 'Normal', 'Started', 'it runs');
     turns.podsMove = false;
     await clock.advance(500);
+    expect(await stored()).toHaveLength(2);
+  });
+  it('while a pod is resized, a normal event waits a moment, or for two seconds', async () => {
+    turns.podsResize = true;
+    timeline.event(pod, 'Normal', 'ResizeStarted', 'it grows');
+    await clock.advance(99);
+    turns.podsResize = false;
+    expect(await stored()).toEqual([]);
+    await clock.advance(1);
+    expect(await stored()).toMatchObject([
+      { reason: 'ResizeStarted', lastTimestamp: '2026-01-01T00:00:00Z' },
+    ]);
+    turns.podsResize = true;
+    timeline.event(pod, 'Normal', 'ResizeCompleted', 'it has grown');
+    await clock.advance(1_999);
+    expect(await stored()).toHaveLength(1);
+    await clock.advance(1);
     expect(await stored()).toHaveLength(2);
   });
   it('while pods are queued, no event waits longer than twenty seconds', async () => {

@@ -16,17 +16,19 @@ export interface ApiEventRecorderOptions {
   readonly podOf?: (uid: string) => Pod | undefined;
   /** The UID of this node, once it is known. */
   readonly nodeUid?: () => string | undefined;
-  /** Events wait while pods start or stop; default: never. */
+  /** Events wait while pods start or stop, or are resized; default: never. */
   readonly turns?: PodActivity;
   readonly random?: () => number;
 }
 
-/** Whether the node's pods are starting or stopping. */
+/** Whether the node's pods are starting or stopping, or being resized. */
 export interface PodActivity {
   /** Whether a pod holds a slot to start or stop. */
   readonly podsMove: boolean;
   /** Whether pods are queued to start or stop. */
   readonly podsWait: boolean;
+  /** Whether what a pod was given is being made real; default: no. */
+  readonly podsResize?: boolean;
 }
 
 interface PendingEvent {
@@ -41,9 +43,11 @@ interface PendingEvent {
 const queueLimit = 1000;
 const mostTries = 12;
 const retryMs = 10_000;
-/** How long an event waits at most, for pods that are starting or stopping and for queued ones. */
+/** How long an event waits at most, for pods that are starting, stopping or resized, and for queued ones. */
 const patienceMs = { move: 2_000, wait: 20_000 };
 const podsLookMs = 500;
+/** A resize is mostly over within moments, and people wait for its events. */
+const resizeLookMs = 100;
 /** How often to forget deleted pods. */
 const forgetPeriodMs = 60_000;
 
@@ -95,16 +99,17 @@ export class ApiEventRecorder {
 
   /** Normal events can wait; a warning, and the events before it, do not. */
   async #afterPods({ takenMs }: PendingEvent, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, turns } = this.#options;
     while (this.#warnings === 0 && clock.monotonic() - takenMs < this.#patienceMs()) {
-      await sleep(clock, podsLookMs, signal);
+      const isStarting = turns?.podsMove === true || turns?.podsWait === true;
+      await sleep(clock, isStarting ? podsLookMs : resizeLookMs, signal);
     }
   }
 
   #patienceMs(): number {
     const { turns } = this.#options;
     if (turns?.podsWait === true) return patienceMs.wait;
-    return turns?.podsMove === true ? patienceMs.move : 0;
+    return turns?.podsMove === true || turns?.podsResize === true ? patienceMs.move : 0;
   }
 
   #lose(because: string): void {

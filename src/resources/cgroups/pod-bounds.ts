@@ -17,6 +17,8 @@ export interface PodBoundsOptions {
   readonly hasExclusiveCpus: (pod: Pod) => boolean;
   readonly read: (pod: Pod) => CgroupState;
   readonly update: (pod: Pod, values: CgroupValues) => Promise<void>;
+  /** Has what pods share follow; never fails. */
+  readonly moved: () => Promise<void>;
 }
 
 export class PodCgroupBounds {
@@ -45,6 +47,11 @@ export class PodCgroupBounds {
   async write(pod: Pod, bound: MovableBound): Promise<void> {
     const values = boundValues(this.values(pod), bound);
     if (values !== undefined) await this.#options.update(pod, values);
+  }
+
+  /** Bounds have moved. That costs a look at all pods, so it is done once, and no container waits for it. */
+  moved(): Promise<void> {
+    return this.#options.moved();
   }
 }
 

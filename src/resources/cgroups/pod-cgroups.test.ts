@@ -235,6 +235,7 @@ describe('a resize', () => {
     const pod = sized(cpu, memory);
     active = [pod];
     for (const bound of all) await cgroups.bounds.write(pod, bound);
+    await cgroups.bounds.moved();
     expect(bounds()).toEqual(expected);
     expect(burstableShares()).toBe(expected[0]);
   });

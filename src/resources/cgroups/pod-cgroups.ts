@@ -63,10 +63,8 @@ export class PodCgroupManager {
       settings: options.settings,
       hasExclusiveCpus: (pod) => this.#hasExclusiveCpus(pod),
       read: (pod) => control.read(names.ofPod(pod)),
-      update: async (pod, values) => {
-        await this.update(names.ofPod(pod), values);
-        await this.#updateTiers();
-      },
+      update: (pod, values) => this.update(names.ofPod(pod), values),
+      moved: () => this.#updateTiers(),
     });
   }
 

@@ -22,6 +22,47 @@ const unresized = {
   memoryLimitBytes: 100 * mebi,
 };
 
+const noted = (kind: string) => (calls: string[]) => ({
+  moved: async () => void calls.push(kind),
+});
+
+describe('what pods of a class share', () => {
+  const world = (to: string, quotaMicros: number): ResizeWorld => ({
+    wanted: { c: sized(to, '100Mi') },
+    told: { c: sized('1', '100Mi') },
+    wantedBounds: { cpuShares: quotaMicros / 100, quotaMicros, periodMicros: 100_000 },
+    cgroup: noted('class'),
+  });
+
+  it.each([
+    ['more', '2', 200_000],
+    ['less', '500m', 50_000],
+  ])('follows %s CPU once, after the container', async (_, to, quotaMicros) => {
+    const { calls, sync } = worldOf(world(to, quotaMicros));
+    expect((await sync()).failure).toBeUndefined();
+    const order = calls.filter((call) => !call.startsWith('sandbox')).map((call) => call.split(/[ =]/)[0]);
+    expect(order.filter((what) => what === 'class')).toHaveLength(1);
+    expect(order.indexOf('class')).toBeGreaterThan(order.lastIndexOf('c'));
+    expect(order.indexOf('class')).toBeGreaterThan(order.lastIndexOf('pod'));
+  });
+
+  it('follows a resize that failed half way, too', async () => {
+    const refusal = () => Promise.reject(new CriError('Internal', 'no'));
+    const { calls, sync } = worldOf({
+      ...world('2', 200_000),
+      cri: () => ({ updateContainerResources: refusal }),
+    });
+    expect((await sync()).failure).toContain('no');
+    expect(calls.filter((call) => call === 'class')).toHaveLength(1);
+  });
+
+  it('is left alone where no bound moves', async () => {
+    const { calls, sync } = worldOf({ ...world('2', 200_000), wantedBounds: {} });
+    expect((await sync()).failure).toBeUndefined();
+    expect(calls).not.toContain('class');
+  });
+});
+
 describe('the steps of a resize', () => {
   it.each<[rule: string, world: ResizeWorld, expected: string[]]>([
     [

@@ -14,6 +14,7 @@ export class ResizedPodCgroup {
   readonly #cgroups: PodCgroupResizing;
   readonly wanted: Partial<PodBounds>;
   #current: PodBounds;
+  #hasMoved = false;
 
   constructor(ports: SyncPorts, run: SyncRun, cgroups: PodCgroupResizing, current: PodBounds) {
     this.#ports = ports;
@@ -41,6 +42,12 @@ export class ResizedPodCgroup {
       });
     }
     this.#current = next;
+    this.#hasMoved = true;
+  }
+
+  /** At the end of the resize, whatever became of it. */
+  async settle(): Promise<void> {
+    if (this.#hasMoved) await this.#cgroups.moved?.();
   }
 
   /**

@@ -39,8 +39,9 @@ export async function resizePod(
     return;
   }
   let isChanged = false;
+  let cgroup: ResizedPodCgroup | undefined;
   try {
-    const cgroup = await prepare(ports, run, resize);
+    cgroup = await prepare(ports, run, resize);
     isChanged = true;
     const volumes = resize.volumes ?? [];
     await resizeVolumes(
@@ -77,6 +78,7 @@ export async function resizePod(
       error,
     });
   } finally {
+    await cgroup?.settle();
     // A resize changes no state, so the pod must be reinspected; not if nothing was changed. The end of the sync has the pod
     // relisted, and whoever looks sooner looks twice; only a sync that is cut off may end without that.
     if (isChanged) ports.reinspect?.(uid, signal?.aborted === true ? 'now' : 'next');
