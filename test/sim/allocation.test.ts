@@ -6,6 +6,8 @@ import { CriError } from '../../src/cri/index.js';
 import { SimulatedMachine } from '../../src/host/index.js';
 import type { Container, Node as NodeObject, Pod, PodCondition } from '../../src/kube/index.js';
 import { parseResourceCheckpoint } from '../../src/kube/index.js';
+import type { AdmissionRule } from '../../src/kubelet/admission/admission.js';
+import { enoughResources } from '../../src/kubelet/admission/node-fit.js';
 import { explainPod, explanationText } from '../../src/timeline/index.js';
 import { Machine } from './machine.js';
 import { endNodes, minute, type Node, type NodeOptions, nodeName, second, startNode } from './node.js';
@@ -315,20 +317,34 @@ describe('a resize', () => {
     expect(node.status('small')?.phase).toBe('Running');
   });
 
-  it('that waits is not tried for a pod that comes', async () => {
-    const node = await startNode({ kubelet: kubeletOf() });
+  it('that waits is tried when three minutes have passed, not for a pod that comes', async () => {
+    const tried: string[] = [];
+    const room = enoughResources(() => nodeOf('2'));
+    const counted: AdmissionRule = {
+      ...room,
+      admit: (attempt) => {
+        if (attempt.operation === 'resize') tried.push(attempt.pod.metadata.name ?? '');
+        return room.admit(attempt);
+      },
+    };
+    const node = await startNode({ kubelet: { ...kubeletOf(), admission: [counted] } });
     node.put(asking('other', '1'));
     node.put(asking('a', '500m'));
     await node.untilReady('a');
     await node.untilReady('other');
     node.put(asking('a', '1500m', { generation: 2 }));
     await node.until('it waits', () => pending(node, 'a')?.reason === 'Deferred');
-    const { lastProbeTime } = pending(node, 'a') ?? {};
+    expect(tried).toEqual(['a']);
     await node.advance(5 * second);
     node.put(asking('new', '100m'));
     await node.untilReady('new');
-    await node.advance(5 * second);
-    expect(pending(node, 'a')?.lastProbeTime).toBe(lastProbeTime);
+    await node.advance(2 * minute);
+    expect(tried).toEqual(['a']);
+    await node.advance(minute);
+    expect(tried).toEqual(['a', 'a']);
+    await node.advance(3 * minute);
+    expect(tried).toEqual(['a', 'a', 'a']);
+    expect(node.events('a', 'ResizeDeferred')).toHaveLength(1);
   });
 });
 

@@ -61,7 +61,7 @@ function configMap(name: string, data: Record<string, string>): ConfigMap {
   return { metadata: { name, namespace: 'default' }, data };
 }
 
-export interface MemberOptions extends Pick<NodeOptions, 'kubelet' | 'seed'> {
+export interface MemberOptions extends Pick<NodeOptions, 'kubelet' | 'seed' | 'through'> {
   /** Default: a new one. */
   readonly on?: ClusterMachine;
   /** The call of the API at which the kubelet dies. */

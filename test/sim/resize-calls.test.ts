@@ -4,6 +4,7 @@ import type { Container } from '../../src/kube/index.js';
 import { resources } from '../../src/kube-client/index.js';
 import { ClusterMachine, startMember } from './cluster-machine.js';
 import { endNodes, minute, second } from './node.js';
+import { passEveryLook } from './passing-time.js';
 import { apiPod } from './pods.js';
 import { rootDir, startVolumeNode } from './volume-node.js';
 
@@ -20,17 +21,17 @@ const app = (cpu: string): Container => ({
 async function resized() {
   const on = new ClusterMachine();
   const journal: string[] = [];
-  const update = on.machine.updateContainerResources.bind(on.machine);
-  on.machine.updateContainerResources = (...given) => {
-    journal.push('runtime: updateContainerResources');
-    return update(...given);
-  };
-  // On a machine, no two looks at the clock see the same moment.
-  const { time } = on.machine;
-  const monotonic = time.monotonic.bind(time);
-  let looks = 0;
-  time.monotonic = () => monotonic() + ++looks * 1e-6;
-  const test = await startMember({ on });
+  passEveryLook(on.machine.time);
+  const test = await startMember({
+    on,
+    through: (machine) => ({
+      ...machine,
+      updateContainerResources: (...given) => {
+        journal.push('runtime: updateContainerResources');
+        return machine.updateContainerResources(...given);
+      },
+    }),
+  });
   await on.create('a', { containers: [app('1')] });
   await test.untilReady('a');
   // Until a sync has looked at a later moment than that at which the pod was started.

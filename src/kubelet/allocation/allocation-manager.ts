@@ -15,6 +15,7 @@ import {
   hasShrunk,
   neededFeatures,
   ResizeQueue,
+  type ResizeRank,
   requestedChanges,
   resizeRank,
 } from '../../resources/allocation/index.js';
@@ -135,7 +136,7 @@ export class AllocationManager {
       this.retry('pod_terminated');
       return;
     }
-    if (this.#queue.uids.length === 0) return;
+    if (this.#queue.size === 0) return;
     const before = this.#seen.get(uid);
     const now = this.#look(uid);
     if (before !== undefined && now !== undefined && hasShrunk(before, now)) this.retry('pod_resized');
@@ -153,7 +154,7 @@ export class AllocationManager {
 
   /** Tries all resizes that wait, in their order. False: not now. */
   retry(trigger: RetryTrigger): boolean {
-    if (this.#queue.uids.length === 0 || this.#isStopped) return false;
+    if (this.#queue.size === 0 || this.#isStopped) return false;
     const isReady = this.#options.allSourcesReady();
     this.#arm(isReady ? retryMs : retryUnreadyMs);
     if (!isReady) return false;
@@ -205,12 +206,12 @@ export class AllocationManager {
   }
 
   async #tryAll(trigger: RetryTrigger, signal: AbortSignal): Promise<void> {
-    for (const uid of this.#queue.uids) {
+    for (const uid of this.#queue.inOrder((one) => this.#rankOf(one))) {
       if (signal.aborted) return;
       await this.#options.turns.run(() => this.#try(uid, trigger), { signal });
       if (this.#held.has(uid)) this.#sync(uid);
     }
-    if (this.#queue.uids.length === 0) {
+    if (this.#queue.size === 0) {
       this.#timer?.cancel();
       this.#seen.clear();
     }
@@ -274,14 +275,16 @@ export class AllocationManager {
   }
 
   #enqueue(uid: string): void {
-    const { pods, allocated, states } = this.#options;
-    this.#queue.add(uid, (one) => {
-      const pod = pods.byUid(one);
-      return pod && resizeRank(pod, allocated.allocatedPod(pod), states.pendingSinceMs(one));
-    });
+    this.#queue.add(uid);
     for (const { metadata } of this.#options.active()) {
       if (!this.#seen.has(metadata.uid)) this.#look(metadata.uid);
     }
+  }
+
+  #rankOf(uid: string): ResizeRank | undefined {
+    const { pods, allocated, states } = this.#options;
+    const pod = pods.byUid(uid);
+    return pod && resizeRank(pod, allocated.allocatedPod(pod), states.pendingSinceMs(uid));
   }
 
   #look(uid: string): ReadonlyMap<string, Quantity> | undefined {

@@ -292,23 +292,44 @@ describe('the queue', () => {
       old: rank({ pendingSinceMs: 1 }),
     };
     const queue = new ResizeQueue();
-    for (const uid of Object.keys(ranks)) queue.add(uid, (one) => ranks[one]!);
-    expect(queue.uids).toEqual(['less', 'important', 'whole', 'old', 'young', 'plain']);
+    for (const uid of Object.keys(ranks)) queue.add(uid);
+    expect(queue.inOrder((one) => ranks[one]!)).toEqual([
+      'less',
+      'important',
+      'whole',
+      'old',
+      'young',
+      'plain',
+    ]);
   });
   it('is sorted anew only when a pod comes', () => {
     const ranks: Record<string, ResizeRank> = { a: rank({ priority: 2 }), b: rank({ priority: 1 }) };
     const rankOf = (uid: string): ResizeRank => ranks[uid]!;
     const queue = new ResizeQueue();
-    queue.add('a', rankOf);
-    queue.add('b', rankOf);
+    queue.add('a');
+    queue.add('b');
+    expect(queue.inOrder(rankOf)).toEqual(['a', 'b']);
     ranks.b = rank({ frees: true });
-    queue.add('b', rankOf);
-    expect(queue.uids).toEqual(['a', 'b']);
+    queue.add('b');
+    expect(queue.inOrder(rankOf)).toEqual(['a', 'b']);
     ranks.c = rank({});
-    queue.add('c', rankOf);
-    expect(queue.uids).toEqual(['b', 'a', 'c']);
+    queue.add('c');
+    expect(queue.inOrder(rankOf)).toEqual(['b', 'a', 'c']);
     queue.remove('b');
-    expect(queue.uids).toEqual(['a', 'c']);
+    expect(queue.inOrder(rankOf)).toEqual(['a', 'c']);
+  });
+  it('ranks each pod once, however many come together', () => {
+    let ranked = 0;
+    const queue = new ResizeQueue();
+    for (let turn = 0; turn < 100; turn++) queue.add(`p${turn}`);
+    const counted = (): ResizeRank => {
+      ranked++;
+      return rank({});
+    };
+    expect(queue.inOrder(counted)).toHaveLength(100);
+    expect(ranked).toBe(100);
+    expect(queue.inOrder(counted)).toHaveLength(100);
+    expect(ranked).toBe(100);
   });
   it.each<[string, ResourceRequirements, ResourceRequirements, boolean]>([
     ['less of both', both('1', '1Gi'), both('2', '2Gi'), true],

@@ -14,9 +14,20 @@ export interface ResourcesInForce {
   readonly pod: ResourceRequirements | undefined;
 }
 
-/** A pod that shrinks keeps its place until what runs of it has shrunk. */
-export function effectiveRequests(allocated: Pod, inForce: ResourcesInForce): Map<string, Quantity> {
+/** A pod is asked for often, for each resize that waits, and changes rarely. */
+const known = new WeakMap<Pod, ReadonlyMap<string, Quantity>>();
+
+function requestsOf(allocated: Pod): ReadonlyMap<string, Quantity> {
+  const before = known.get(allocated);
+  if (before !== undefined) return before;
   const requests = podRequests(allocated);
+  known.set(allocated, requests);
+  return requests;
+}
+
+/** A pod that shrinks keeps its place until what runs of it has shrunk. */
+export function effectiveRequests(allocated: Pod, inForce: ResourcesInForce): ReadonlyMap<string, Quantity> {
+  const requests = requestsOf(allocated);
   const { spec } = allocated;
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
   const isAsGiven =
@@ -36,11 +47,12 @@ export function effectiveRequests(allocated: Pod, inForce: ResourcesInForce): Ma
       ...(inForce.pod === undefined ? {} : { resources: overlaid(spec.resources, inForce.pod) }),
     },
   });
+  const most = new Map(requests);
   for (const [name, amount] of before) {
-    const known = requests.get(name);
-    if (known === undefined || compareQuantities(known, amount) < 0) requests.set(name, amount);
+    const given = most.get(name);
+    if (given === undefined || compareQuantities(given, amount) < 0) most.set(name, amount);
   }
-  return requests;
+  return most;
 }
 
 /** Whether a pod leaves more room to others than before. */

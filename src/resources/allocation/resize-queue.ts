@@ -46,12 +46,13 @@ const rankOfGone: ResizeRank = {
 
 export class ResizeQueue {
   #uids: string[] = [];
+  #hasNew = false;
 
-  /** A pod that waits already keeps its place; a new one has all of them sorted. A pod that is gone has no rank. */
-  add(uid: string, rankOf: (uid: string) => ResizeRank | undefined): void {
+  /** A pod that waits already keeps its place; a new one has all of them sorted when they are tried next. */
+  add(uid: string): void {
     if (this.#uids.includes(uid)) return;
-    const ranked = [...this.#uids, uid].map((one) => ({ uid: one, rank: rankOf(one) ?? rankOfGone }));
-    this.#uids = ranked.sort((a, b) => compareRanks(a.rank, b.rank)).map((one) => one.uid);
+    this.#uids.push(uid);
+    this.#hasNew = true;
   }
 
   remove(uid: string): void {
@@ -62,7 +63,17 @@ export class ResizeQueue {
     return this.#uids.includes(uid);
   }
 
-  get uids(): readonly string[] {
-    return this.#uids;
+  get size(): number {
+    return this.#uids.length;
+  }
+
+  /** In the order in which they are to be tried. A pod that is gone has no rank. */
+  inOrder(rankOf: (uid: string) => ResizeRank | undefined): readonly string[] {
+    if (this.#hasNew) {
+      const ranked = this.#uids.map((uid) => ({ uid, rank: rankOf(uid) ?? rankOfGone }));
+      this.#uids = ranked.sort((a, b) => compareRanks(a.rank, b.rank)).map(({ uid }) => uid);
+      this.#hasNew = false;
+    }
+    return [...this.#uids];
   }
 }
