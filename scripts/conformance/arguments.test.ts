@@ -9,7 +9,13 @@ describe('the command line of the conformance run', () => {
   it('runs all node conformance specs, four at a time, when only the program and the images are given', () => {
     expect(read(...needed)).toEqual({
       kind: 'run',
-      options: { e2e: '/bin/e2e.test', images: '/images', focus: '\\[NodeConformance\\]', procs: 4 },
+      options: {
+        e2e: '/bin/e2e.test',
+        images: '/images',
+        focus: '\\[NodeConformance\\]',
+        procs: 4,
+        bare: false,
+      },
     });
   });
 
@@ -31,7 +37,16 @@ describe('the command line of the conformance run', () => {
     });
   });
 
+  it('runs against a node without a control plane', () => {
+    expect(read(...needed, '--bare')).toMatchObject({ kind: 'run', options: { bare: true } });
+  });
+
   it.each<[string, string[], string[]]>([
+    [
+      'refuses another kubelet for a node that is one process',
+      [...needed, '--bare', '--kubelet', '/bin/kubelet'],
+      ['--kubelet: with --bare the API and the kubelet are one process; leave one of the two out'],
+    ],
     [
       'says what to give when nothing is given',
       [],

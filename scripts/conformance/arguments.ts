@@ -10,6 +10,8 @@ export interface ConformanceOptions {
   readonly skip?: string;
   /** How many specs run at a time. */
   readonly procs: number;
+  /** Against `nodelet up` alone, without a control plane. */
+  readonly bare: boolean;
   /** A program that takes the reference kubelet's flags, to run instead of nodelet. */
   readonly kubelet?: string;
   /** Where logs and results are kept. */
@@ -27,13 +29,14 @@ const maxProcs = 64;
 
 export const usage = `Usage: npm run conformance -- --e2e PATH --images DIR [flags]
 
-Runs Kubernetes' own node conformance specs against a node of nodelet's, in a cluster made for it.
+Runs Kubernetes' own node conformance specs against a node of nodelet's, in a cluster made for it, or against "nodelet up".
 
   --e2e PATH      the e2e test program of Kubernetes (e2e.test), of the control plane's version
   --images DIR    a directory of image archives (OCI or docker, *.tar or *.tar.gz), named as the specs name them
   --focus REGEX   specs to run; default ${defaultFocus}
   --skip REGEX    specs to leave out
   --procs N       specs at a time, 1 to ${maxProcs}; default ${defaultProcs}
+  --bare          no control plane: one process of "nodelet up" is the node and its API
   --kubelet PATH  run this kubelet instead of nodelet, to compare
   --report DIR    keep the logs of the node and of the specs, and results.json, in DIR
 `;
@@ -50,7 +53,7 @@ export function readArguments(
     return { kind: 'wrong', problems: [error instanceof Error ? error.message : String(error)] };
   }
   if (values.help === true) return { kind: 'help' };
-  const { e2e, images, kubelet, skip, report, focus = defaultFocus } = values;
+  const { e2e, images, kubelet, skip, report, focus = defaultFocus, bare = false } = values;
   const problems = [
     ...pathProblems('--e2e', e2e, 'the path of the Kubernetes e2e test program', exists),
     ...pathProblems(
@@ -67,6 +70,9 @@ export function readArguments(
   if (!Number.isInteger(procs) || procs < 1 || procs > maxProcs) {
     problems.push(`--procs ${values.procs}: give a whole number from 1 to ${maxProcs}`);
   }
+  if (bare && kubelet !== undefined) {
+    problems.push('--kubelet: with --bare the API and the kubelet are one process; leave one of the two out');
+  }
   if (problems.length > 0 || e2e === undefined || images === undefined) return { kind: 'wrong', problems };
   return {
     kind: 'run',
@@ -75,6 +81,7 @@ export function readArguments(
       images,
       focus,
       procs,
+      bare,
       ...(skip === undefined ? {} : { skip }),
       ...(kubelet === undefined ? {} : { kubelet }),
       ...(report === undefined ? {} : { report }),
@@ -92,6 +99,7 @@ function parse(argv: readonly string[]) {
       focus: text,
       skip: text,
       procs: text,
+      bare: { type: 'boolean' },
       kubelet: text,
       report: text,
       help: { type: 'boolean' },

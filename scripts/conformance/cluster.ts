@@ -1,6 +1,5 @@
 /** The cluster that specs run in: a control plane and one node with the given images, gone when the run ends. */
 import { copyFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { controlPlaneProgram } from '../../test/env/control-plane-binaries.js';
 import {
@@ -12,9 +11,7 @@ import {
 } from '../../test/env/index.js';
 import type { ConformanceOptions } from './arguments.js';
 import { provideImages } from './images.js';
-
-/** Some specs expect a kubelet at its usual port, whatever the Node says. */
-const kubeletPort = 10250;
+import { usualKubeletPort } from './kubelet-port.js';
 
 export interface ConformanceCluster {
   readonly kubeconfig: string;
@@ -37,11 +34,12 @@ export async function startCluster(
   const containerd = await startContainerd({ cleanups });
   const images = await provideImages(options.images, containerd, cleanups);
   const plane = await startControlPlane({ cleanups, controllers: true, scheduler: true });
+  const port = await usualKubeletPort(machineAddress());
   const node = await startClusterNode({
     cleanups,
     plane,
     containerd,
-    ...((await isFree(kubeletPort)) ? { config: { port: kubeletPort } } : {}),
+    ...(port === undefined ? {} : { config: { port } }),
     ...(options.kubelet === undefined ? {} : { kubelet: options.kubelet }),
   });
   // What is deferred last is run first, while the logs are there.
@@ -58,12 +56,4 @@ export async function startCluster(
     isAlive: () => node.isRunning,
     kubeletLog: () => node.log,
   };
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, machineAddress(), () => server.close(() => resolve(true)));
-  });
 }
