@@ -46,8 +46,8 @@ async function run(given: ConformanceOptions): Promise<number> {
     const start = options.bare ? startBareCluster : startCluster;
     const cluster = await start(options, dir, cleanups);
     say(`the node is ready, with ${cluster.images.length} images from ${options.images}`);
-    const { kubeconfig, kubectl } = cluster;
-    const ground = { program: options.e2e, kubeconfig, kubectl, dir, signal: ending.signal };
+    const { kubeconfig, kubectl, flags } = cluster;
+    const ground = { program: options.e2e, kubeconfig, kubectl, flags, dir, signal: ending.signal };
     // Without the kubelet every spec would wait for its time to pass.
     const watch = setInterval(() => {
       if (!cluster.isAlive()) end();

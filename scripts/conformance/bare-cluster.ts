@@ -22,6 +22,8 @@ import { usualKubeletPort } from './kubelet-port.js';
 const binary = fileURLToPath(new URL('../../bin/nodelet', import.meta.url));
 /** Not the usual one: somebody's own node may have that. */
 const serviceCidr = '10.114.0.0/16';
+/** The program begins by counting the pods of replication controllers, a kind that a bare node does not serve. */
+const flags = ['--minStartupPods=-1'];
 const startTimeoutMs = 120_000;
 
 export async function startBareCluster(
@@ -54,6 +56,7 @@ export async function startBareCluster(
   return {
     kubeconfig,
     kubectl,
+    flags,
     images,
     containerdLog: () => containerd.logs(),
     isAlive: () => node.isRunning,

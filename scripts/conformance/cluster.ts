@@ -16,6 +16,8 @@ import { usualKubeletPort } from './kubelet-port.js';
 export interface ConformanceCluster {
   readonly kubeconfig: string;
   readonly kubectl: string;
+  /** Flags for the specs' program, for what this cluster is. */
+  readonly flags: readonly string[];
   /** The images of the archives. */
   readonly images: readonly string[];
   containerdLog(): string;
@@ -51,6 +53,7 @@ export async function startCluster(
   return {
     kubeconfig: plane.adminKubeconfig,
     kubectl,
+    flags: [],
     images,
     containerdLog: () => containerd.logs(),
     isAlive: () => node.isRunning,

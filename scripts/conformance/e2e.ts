@@ -14,6 +14,8 @@ export interface SpecGround {
   readonly program: string;
   readonly kubeconfig: string;
   readonly kubectl: string;
+  /** More flags of the program, for what this cluster is. */
+  readonly flags: readonly string[];
   /** For logs and reports. */
   readonly dir: string;
   /** Ends the processes. */
@@ -44,13 +46,14 @@ export async function listImages(program: string): Promise<readonly string[]> {
 
 /** Runs the specs of these names, one after another, in a process of its own. */
 export async function runSpecs(
-  { program, kubeconfig, kubectl, dir, signal }: SpecGround,
+  { program, kubeconfig, kubectl, flags, dir, signal }: SpecGround,
   batch: string,
   names: readonly string[],
 ): Promise<readonly SpecResult[]> {
   const [report, logPath] = [join(dir, `${batch}.json`), join(dir, `${batch}.log`)];
   const args = [
     ...provider,
+    ...flags,
     `--kubeconfig=${kubeconfig}`,
     `--kubectl-path=${kubectl}`,
     `--ginkgo.focus=${focusOn(names)}`,
