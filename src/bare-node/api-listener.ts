@@ -24,6 +24,7 @@ import type { Timeline } from '../timeline/index.js';
 import { accessRequest } from './access-request.js';
 import type { NodeAuthority } from './authority.js';
 import { actingUser } from './impersonation.js';
+import { overWebSocket } from './log-over-websocket.js';
 import { kubeletRequest } from './pod-connections.js';
 
 export interface ApiListenerOptions {
@@ -115,7 +116,7 @@ export function startApiListener(options: ApiListenerOptions): Promise<ServerLis
 
 /** What the kubelet answers is asked of its own routes, as the API server does over the network. */
 async function connectToKubelet(
-  { api, kubeletRoutes }: ApiListenerOptions,
+  { api, kubeletRoutes, clock }: ApiListenerOptions,
   kinds: KindIndex,
   request: ServerRequest,
 ): Promise<RouteResponse | undefined> {
@@ -131,7 +132,7 @@ async function connectToKubelet(
         retryAfterSeconds: 1,
       });
     const passed: ServerRequest = { ...request, path: wanted.path, query: wanted.query };
-    return await dispatch(routes, passed);
+    return overWebSocket(request, await dispatch(routes, passed), clock);
   } catch (error) {
     return statusResponse(error);
   }

@@ -9,6 +9,7 @@ import {
   portForwardProtocol,
   spdyCommandProtocols,
   type WebSocketProtocol,
+  webSocketBodyProtocols,
   webSocketCommandProtocols,
   webSocketPortForwardProtocols,
 } from './protocols.js';
@@ -18,6 +19,9 @@ export interface UpgradeRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
+/** What the streams of the connection are for. */
+export type StreamPurpose = 'command' | 'portforward' | 'body';
+
 export type UpgradeHandshake =
   | { readonly kind: 'spdy'; readonly version: CommandVersion; readonly headers: HeaderList }
   | { readonly kind: 'websocket'; readonly protocol: WebSocketProtocol; readonly headers: HeaderList }
@@ -26,14 +30,11 @@ export type UpgradeHandshake =
 /** The server appends it to the client's key for Sec-WebSocket-Accept (RFC 6455, sections 1.3 and 4.2.2). */
 const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-export function decideHandshake(
-  request: UpgradeRequest,
-  purpose: 'command' | 'portforward',
-): UpgradeHandshake {
+export function decideHandshake(request: UpgradeRequest, purpose: StreamPurpose): UpgradeHandshake {
   const upgrade = (request.headers.upgrade ?? '').toLowerCase();
   const upgrades = (request.headers.connection ?? '').toLowerCase().includes('upgrade');
   if (upgrades && upgrade === 'websocket') return decideWebSocket(request, purpose);
-  if (upgrades && upgrade === 'spdy/3.1') return decideSpdy(request, purpose);
+  if (upgrades && upgrade === 'spdy/3.1' && purpose !== 'body') return decideSpdy(request, purpose);
   return refused(
     400,
     `unable to upgrade: missing upgrade headers in request: ${JSON.stringify(request.headers)}`,
@@ -69,11 +70,14 @@ function decideSpdy({ headers }: UpgradeRequest, purpose: 'command' | 'portforwa
   };
 }
 
-function decideWebSocket(
-  { method, headers }: UpgradeRequest,
-  purpose: 'command' | 'portforward',
-): UpgradeHandshake {
-  const known = purpose === 'command' ? webSocketCommandProtocols : webSocketPortForwardProtocols;
+const webSocketProtocols: Readonly<Record<StreamPurpose, ReadonlyMap<string, WebSocketProtocol>>> = {
+  command: webSocketCommandProtocols,
+  portforward: webSocketPortForwardProtocols,
+  body: webSocketBodyProtocols,
+};
+
+function decideWebSocket({ method, headers }: UpgradeRequest, purpose: StreamPurpose): UpgradeHandshake {
+  const known = webSocketProtocols[purpose];
   // The requirements on the client's handshake (RFC 6455, section 4.2.1).
   if (method !== 'GET') return refused(405, '');
   const key = headers['sec-websocket-key'];

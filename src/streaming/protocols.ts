@@ -1,4 +1,4 @@
-/** The sub-protocols of exec, attach and port-forward, and the choice among those that a client offers. */
+/** The sub-protocols of exec, attach, port-forward and streamed bodies, and the choice among those that a client offers. */
 
 /** The version of the SPDY remote-command protocol. */
 export type CommandVersion = 1 | 2 | 3 | 4;
@@ -42,6 +42,16 @@ export const webSocketPortForwardProtocols: ReadonlyMap<string, WebSocketProtoco
   ['', plainChannels],
   ['v4.channel.k8s.io', plainChannels],
   ['v4.base64.channel.k8s.io', { ...plainChannels, encoding: 'base64' }],
+]);
+
+/** For a body that is streamed as messages, such as a log. */
+export const webSocketBodyProtocols: ReadonlyMap<string, WebSocketProtocol> = new Map<
+  string,
+  WebSocketProtocol
+>([
+  ['', plainChannels],
+  ['binary.k8s.io', plainChannels],
+  ['base64.binary.k8s.io', { ...plainChannels, encoding: 'base64' }],
 ]);
 
 /** The items of a header that may be repeated and contain lists. */
