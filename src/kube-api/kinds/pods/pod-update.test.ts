@@ -158,6 +158,34 @@ describe('a resize', () => {
   });
 });
 
+describe('a resize of a container that runs once, before all others,', () => {
+  const wanted = { cpu: '200m', memory: '64Mi' };
+  const resized = async (restartPolicy: string): Promise<Pod> => {
+    const setUp = { ...app, name: 'set-up', resizePolicy: [{ resourceName: 'cpu', restartPolicy }] };
+    await createIn(
+      api,
+      resources.pods,
+      testPod({ initContainers: [setUp], automountServiceAccountToken: false }, { name: 'once' }),
+    );
+    const pod = api.get(resources.pods, { namespace: 'shop', name: 'once' });
+    const initContainers = [{ ...pod.spec.initContainers![0]!, resources: { requests: wanted } }];
+    return api.update(
+      resources.pods,
+      { ...pod, spec: { ...pod.spec, initContainers } },
+      { subresource: 'resize' },
+    );
+  };
+  it('is taken while it may run on', async () => {
+    const { spec } = await resized('NotRequired');
+    expect(spec.initContainers?.[0]?.resources?.requests).toEqual(wanted);
+  });
+  it('is refused when it would run anew', async () => {
+    expect(await refusalOf(resized('RestartContainer'))).toContain(
+      'spec.initContainers[0]: Forbidden: non-sidecar init containers with a resize policy of RestartContainer cannot be resized',
+    );
+  });
+});
+
 it('a status keeps the class of service and tells the address twice', async () => {
   const pod = await change(
     api,

@@ -218,15 +218,20 @@ function validateResize(next: Pod, current: Pod, errors: FieldErrors): void {
       const old: Container | undefined = current.spec[list]?.[index];
       if (old === undefined) continue;
       const at = specField.child(list).child(index);
-      if (
-        list === 'initContainers' &&
-        !isSidecar(container) &&
-        !semanticEqual(container.resources, old.resources)
-      )
-        errors.forbidden(at.child('resources'), 'only restartable init containers may be resized');
+      const isOnce = list === 'initContainers' && !isSidecar(container);
+      if (isOnce && restartsOnResize(container) && !semanticEqual(container.resources, old.resources))
+        errors.forbidden(
+          at,
+          'non-sidecar init containers with a resize policy of RestartContainer cannot be resized',
+        );
       validateAmounts(container, old, at, errors);
     }
   }
+}
+
+/** A container that runs once would run its work again. */
+function restartsOnResize({ resizePolicy = [] }: Container): boolean {
+  return resizePolicy.some(({ restartPolicy }) => restartPolicy === 'RestartContainer');
 }
 
 /** CPU and memory may change, and what has an amount keeps one. */
