@@ -20,8 +20,6 @@ import { provideImages } from './images.js';
 import { usualKubeletPort } from './kubelet-port.js';
 
 const binary = fileURLToPath(new URL('../../bin/nodelet', import.meta.url));
-/** Not the usual one: somebody's own node may have that. */
-const serviceCidr = '10.114.0.0/16';
 /** The program begins by counting the pods of replication controllers, a kind that a bare node does not serve. */
 const flags = ['--minStartupPods=-1'];
 const startTimeoutMs = 120_000;
@@ -64,6 +62,11 @@ export async function startBareCluster(
   };
 }
 
+/** Neither the usual one nor that of another run: no other containerd has this subnet for its pods. */
+function serviceCidrBeside({ subnet }: TestContainerd): string {
+  return `10.216.${subnet.split('.')[2]}.0/24`;
+}
+
 /** As a user starts it, but for what several nodes of one machine must not share. */
 async function commandLine(dir: string, stateDir: string, containerd: TestContainerd): Promise<string[]> {
   const { cgroupParent, endpoint } = containerd;
@@ -84,7 +87,7 @@ async function commandLine(dir: string, stateDir: string, containerd: TestContai
     `--state-dir=${stateDir}`,
     `--port=${await freePort()}`,
     `--container-runtime-endpoint=${endpoint}`,
-    `--service-cidr=${serviceCidr}`,
+    `--service-cidr=${serviceCidrBeside(containerd)}`,
     '--',
     `--config-dir=${configDir}`,
     `--container-logs-dir=${join(dir, 'log-links')}`,
