@@ -150,7 +150,7 @@ export async function openServing(
   { configuration, nodeName, timeline, registry }: ClusterSettings,
   cluster: OpenCluster | undefined,
 ): Promise<ServingCertificate> {
-  const { flags, config } = configuration;
+  const { flags, config, featureGates } = configuration;
   const isSigned = config.serverTLSBootstrap && cluster !== undefined;
   const metrics = createServingCertificateMetrics(isSigned ? registry : undefined);
   const serving = await openServingCertificate({
@@ -162,6 +162,8 @@ export async function openServing(
     certDir: path.resolve(flags.certDir),
     certificateFile: config.tlsCertFile,
     keyFile: config.tlsPrivateKeyFile,
+    reloads: featureGates.enabled('ReloadKubeletServerCertificateFile'),
+    namesAlone: featureGates.enabled('AllowDNSOnlyNodeCSR'),
     metrics,
     ...(isSigned ? { signer: cluster.signer } : {}),
   });

@@ -100,6 +100,7 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
       rootDir: madeFrom.rootDir,
       runtimeCgroups: flags.runtimeCgroups,
       fromRuntime: featureGates.enabled('PodAndContainerStatsFromCRI'),
+      withoutHugePages: featureGates.enabled('HugepageAwareEviction'),
       cgroups,
       oomKills: oomCounts,
     },

@@ -37,6 +37,8 @@ export interface AgentStatsOptions {
     Pick<CriRuntime, 'podSandboxStats' | 'listMetricDescriptors' | 'listPodSandboxMetrics'>;
   /** Whether pods are measured by the runtime, if it can. Default: no. */
   readonly fromRuntime?: boolean;
+  /** Whether huge pages are no free memory (gate HugepageAwareEviction); default yes. */
+  readonly withoutHugePages?: boolean;
   readonly config: Pick<
     KubeletConfiguration,
     'podLogsDir' | 'volumeStatsAggPeriod' | 'kubeletCgroups' | 'systemCgroups' | 'containerRuntimeEndpoint'
@@ -75,6 +77,7 @@ export function agentStats(
     runtimeCgroups,
     cgroups,
     fromRuntime = false,
+    withoutHugePages = true,
     oomKills = new OomCounts(),
     files = linuxKernelFiles(statsLimits),
   }: AgentStatsOptions,
@@ -85,7 +88,7 @@ export function agentStats(
   tasks.signal.addEventListener('abort', () => sampler.close(), { once: true });
   const host = linuxHost();
   const machine = linuxMachine({ clock: systemClock, cgroups: sampler, host });
-  const hugePagesBytes = hugePages(rootDir);
+  const hugePagesBytes = withoutHugePages ? hugePages(rootDir) : async () => 0;
   const volumes = new VolumeUsages({
     clock: systemClock,
     machine,

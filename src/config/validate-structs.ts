@@ -12,6 +12,9 @@ export function* loggingProblems({ config, gates }: RuleContext): Generator<stri
   if (formatText !== 'text' && formatText !== 'json') {
     yield `logging.format: Invalid value: "${formatText}": must be "text" or "json"`;
   }
+  if (formatText === 'json' && !gates.enabled('LoggingBetaOptions')) {
+    yield 'logging.format: Forbidden: Log format json is disabled, see LoggingBetaOptions feature';
+  }
   if (flushFrequency <= 0) {
     yield `logging.flushFrequency: Invalid value: "${formatDuration(flushFrequency)}": must be greater than zero`;
   }

@@ -275,6 +275,10 @@ describe('validateConfiguration refuses', () => {
       ['logging.options.json.infoBufferSize: Forbidden: requires feature gate LoggingAlphaOptions'],
     ],
     [
+      'logging: {format: json}\nfeatureGates: {LoggingBetaOptions: false}',
+      ['logging.format: Forbidden: Log format json is disabled, see LoggingBetaOptions feature'],
+    ],
+    [
       'enableSystemLogHandler: false\nenableSystemLogQuery: true',
       [`${invalid}enableSystemLogQuery true must come with enableSystemLogHandler true`],
     ],

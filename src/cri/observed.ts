@@ -69,6 +69,8 @@ export interface ObservedMount {
   readonly hostPath: string;
   /** The image of an image volume. */
   readonly image?: string;
+  /** What the runtime found that image to be, if it says so. */
+  readonly imageRef?: string;
 }
 
 export interface ObservedContainerStatus {
@@ -273,8 +275,13 @@ export function observeContainerStatus(status: CriContainerStatus): ObservedCont
 }
 
 function observeMount({ containerPath, hostPath, image }: Mount): ObservedMount {
-  const reference = image?.image ?? '';
-  return reference === '' ? { containerPath, hostPath } : { containerPath, hostPath, image: reference };
+  const { image: reference = '', imageRef = '' } = image ?? {};
+  return {
+    containerPath,
+    hostPath,
+    ...(reference === '' ? {} : { image: reference }),
+    ...(imageRef === '' ? {} : { imageRef }),
+  };
 }
 
 export function observeSandboxStatus(status: CriSandboxStatus): ObservedSandboxStatus {

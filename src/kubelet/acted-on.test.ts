@@ -11,6 +11,8 @@ const readByConfiguration = [
   'DefaultPodSysctls',
   'KubeletCrashLoopBackOffMax',
   'LoggingAlphaOptions',
+  'LoggingBetaOptions',
+  'RotateKubeletServerCertificate',
 ];
 
 it('names exactly the gates that are read', () => {

@@ -16,6 +16,7 @@ import { mountedImages } from '../runtime-manager/images/index.js';
 import { createPlegMetrics, Pleg } from '../runtime-manager/pleg/index.js';
 import { ActuatedResources } from '../runtime-manager/resize/index.js';
 import { filterActive } from './admission/active-pods.js';
+import { withoutGatedFields } from './admission/gated-fields.js';
 import { nodeAdmission } from './admission/node-admission.js';
 import { makeRoom } from './admission/preempt.js';
 import { RefusedStaticPods } from './admission/refused-static-pods.js';
@@ -90,7 +91,12 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
 
   // Who is here: desired pods, their statuses, and what is remembered of failed starts.
   const pods = new PodManager();
-  const podConfig = new PodConfig({ clock, timeline, sources: sourceNames(settings) });
+  const podConfig = new PodConfig({
+    clock,
+    timeline,
+    sources: sourceNames(settings),
+    change: withoutGatedFields(settings.gates),
+  });
   const allSourcesReady = (): boolean => podConfig.allSourcesReady;
   const reasons = new ReasonCache();
   const podMetrics = createPodMetrics(registry);
@@ -348,7 +354,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       { ...settings, config: given, node },
       {
         hasStrictGroups: () => check.hasStrictGroups,
-        hasMountOptions: () => check.features?.mountOptions === true,
+        runtimeHas: (part) => check.features?.[part] === true,
         pressure: eviction,
         devicesInUse: resources.devices?.inUse,
       },

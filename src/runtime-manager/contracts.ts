@@ -150,6 +150,8 @@ export interface ImageEnsurer {
     readonly container: AnyContainer;
     readonly sandboxConfig: Init<PodSandboxConfig>;
     readonly fieldPath: string | undefined;
+    /** The pod's: a runtime may keep the images of its handlers apart. */
+    readonly runtimeHandler: string;
     readonly signal?: AbortSignal;
   }): Promise<EnsuredImage>;
 }

@@ -1,6 +1,7 @@
 /** Who is asked whether a pod may run on this node, in order. */
 import { release } from 'node:os';
-import { declaredFeatures } from '../cluster/declared-features.js';
+import type { RuntimeBoundFeature } from '../../node/index.js';
+import { declaredFeatures, runtimeBoundFeatures } from '../cluster/declared-features.js';
 import type { KubeletSettings } from '../settings.js';
 import { type AdmissionRule, operatingSystem, podLimit, together } from './admission.js';
 import { freeHostPorts } from './host-ports.js';
@@ -26,13 +27,13 @@ export function nodeAdmission(
   }: Pick<KubeletSettings, 'config' | 'gates' | 'nodeName' | 'host' | 'node'>,
   {
     hasStrictGroups,
-    hasMountOptions,
+    runtimeHas,
     pressure,
     devicesInUse,
   }: {
     readonly hasStrictGroups: () => boolean;
-    /** Whether the runtime takes options for the mounts of containers. */
-    readonly hasMountOptions: () => boolean;
+    /** Whether the runtime says that it has its part of a feature. */
+    readonly runtimeHas: (part: RuntimeBoundFeature['part']) => boolean;
     readonly pressure: PressureNow;
     readonly devicesInUse?: DevicesInUse | undefined;
   },
@@ -53,7 +54,9 @@ export function nodeAdmission(
     appArmor(host.isAppArmorEnabled),
     declaredNodeFeatures(() => [
       ...declaredFeatures({ gates, config }),
-      ...(gates.enabled('VolumeBindMountOptions') && hasMountOptions() ? ['VolumeBindMountOptions'] : []),
+      ...runtimeBoundFeatures(gates)
+        .filter(({ part }) => runtimeHas(part))
+        .map(({ feature }) => feature),
     ]),
   ];
 }

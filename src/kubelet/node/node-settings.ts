@@ -7,6 +7,7 @@ import type {
   StatusSettings,
 } from '../../node/index.js';
 import type { PressureCondition } from '../../resources/eviction/index.js';
+import { runtimeBoundFeatures } from '../cluster/declared-features.js';
 import type { NodeFlags, NodeOptions, NodeSettings, RuntimeView } from '../cluster/node-options.js';
 
 export function statusSettings(
@@ -34,7 +35,7 @@ export function statusSettings(
     port: config.port,
     maxImages: config.nodeStatusMaxImages,
     declaredFeatures: gates.enabled('NodeDeclaredFeatures') ? (declaredFeatures ?? []) : undefined,
-    declaresBindMountOptions: gates.enabled('VolumeBindMountOptions'),
+    declaredWithRuntime: runtimeBoundFeatures(gates),
     runningInUserNamespace: gates.enabled('KubeletInUserNamespace') ? inUserNamespace : undefined,
   };
 }

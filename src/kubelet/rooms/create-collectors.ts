@@ -25,6 +25,7 @@ export function createCollectors(
   settings: Pick<
     KubeletSettings,
     | 'config'
+    | 'gates'
     | 'cri'
     | 'clock'
     | 'timeline'
@@ -84,6 +85,7 @@ export function createCollectors(
       nodeName,
       policy: imageGcPolicy(config),
       mountedImages,
+      namesHandlers: settings.gates.enabled('RuntimeClassInImageCriApi'),
       metrics: registry.once(createImageMetrics),
       ...(pullRecords === undefined ? {} : { onFreed: (sinceMs, kept) => pullRecords.prune(sinceMs, kept) }),
     }),

@@ -65,9 +65,11 @@ export function createEviction(
 ): NodeEviction {
   const { config, clock, timeline, nodeName, registry, eviction } = settings;
   const resizesMemoryVolumes = settings.gates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes');
+  const separatesDisks = settings.gates.enabled('KubeletSeparateDiskGC');
   const settingsOf = (from: EvictionConfig): EvictionSettings => ({
     ...evictionSettings(from, eviction?.boundsAllocatable ?? true),
     resizesMemoryVolumes,
+    separatesDisks,
   });
   const own = settingsOf(config);
   const runsHere = (uid: string): boolean => {

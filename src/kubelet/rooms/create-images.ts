@@ -85,6 +85,7 @@ export function createImages(
     }),
     metrics: registry.once(createImageMetrics),
     announcesAccess: verifies,
+    namesHandlers: gates.enabled('RuntimeClassInImageCriApi'),
     ...(settings.pulls === undefined ? {} : { watch: watchOf(settings.pulls, settings, tasks) }),
     ...(keyring === undefined ? {} : { keyring }),
     ...(records === undefined ? {} : { access: records, recorder: records }),

@@ -77,6 +77,7 @@ export function createPodSyncer(
       node: settings.node,
       nodeIps: settings.nodeIps,
       showsStopSignals: settings.gates.enabled('ContainerStopSignals'),
+      showsVolumeImages: settings.gates.enabled('ImageVolumeWithDigest'),
     }),
     reasons,
     allocation: rooms.allocation,

@@ -35,6 +35,7 @@ function generator(more: Partial<PodStatusGeneratorOptions> = {}) {
     node: () => undefined,
     nodeIps: undefined,
     showsStopSignals: false,
+    showsVolumeImages: false,
     ...more,
   });
 }

@@ -40,12 +40,14 @@ export interface PodStatusGeneratorOptions {
   readonly node: () => Node | undefined;
   readonly nodeIps: readonly string[] | undefined;
   readonly showsStopSignals: boolean;
+  readonly showsVolumeImages: boolean;
 }
 
 export type GenerateStatus = (pod: Pod, observed: ObservedPodStatus, podIsTerminal: boolean) => PodStatus;
 
 export function createPodStatusGenerator(options: PodStatusGeneratorOptions): GenerateStatus {
-  const { clock, statuses, reasons, probes, actuated, node, nodeIps, showsStopSignals } = options;
+  const { clock, statuses, reasons, probes, actuated, node, nodeIps, showsStopSignals, showsVolumeImages } =
+    options;
   return (pod, observed, podIsTerminal) => {
     const uid = pod.metadata.uid;
     const handler = runtimeHandlerInUse(pod, observed);
@@ -63,6 +65,7 @@ export function createPodStatusGenerator(options: PodStatusGeneratorOptions): Ge
       supportsRecursiveReadOnly:
         handler === undefined ? undefined : options.supportsRecursiveReadOnly(handler),
       showsStopSignals,
+      showsVolumeImages,
       resourceHealth: (container) => options.resourceHealth?.(pod, container),
       resizeConditions: options.resizeConditions?.(uid),
       actuatedResources: (container) => actuated.requirements(uid, container),

@@ -329,4 +329,16 @@ describe('the serving certificate', () => {
     await test.clock.advance(60_000);
     expect(serving.current.keyPem).toBe(next.keyPem);
   });
+  it('keeps what it has where files do not change in use', async () => {
+    const test = world();
+    const made = await selfSignedFiles({ ...test, certDir: '/pki', hostname: 'n1' });
+    const serving = await FileServingCertificate.open({ ...made, reloads: false });
+    test.start(serving);
+    const next = testPair(test.clock.now());
+    const before = serving.current;
+    await test.files.writeFile('/pki/kubelet.crt', next.certificatePem);
+    await test.files.writeFile('/pki/kubelet.key', next.keyPem);
+    await test.clock.advance(60_000);
+    expect(serving.current).toBe(before);
+  });
 });

@@ -147,6 +147,14 @@ describe('serving', () => {
     const list = addresses.map(([type = '', address = '']) => ({ type, address }));
     expect(servingTemplate('n1', list)?.names).toEqual(expected);
   });
+  it('names alone, where those do', () => {
+    const named = { type: 'Hostname', address: 'n1' };
+    expect(servingTemplate('n1', [named], { namesAlone: true })?.names).toEqual({
+      dnsNames: ['n1'],
+      ipAddresses: [],
+    });
+    expect(servingTemplate('n1', [], { namesAlone: true })).toBeUndefined();
+  });
   it('self-signed, for a year from an hour ago, with its authority', () => {
     const nowMs = Date.UTC(2026, 0, 1);
     const { certificatePem, keyPem: key } = selfSignedPair('n1', nowMs);

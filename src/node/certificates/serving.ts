@@ -32,10 +32,11 @@ export interface ServingCertificate {
   setAddresses?(addresses: readonly NodeAddress[]): void;
 }
 
-/** The template of a serving certificate; undefined until the node has an address. */
+/** The template of a serving certificate; undefined until the node has an address, or a name where those do. */
 export function servingTemplate(
   nodeName: string,
   addresses: readonly NodeAddress[],
+  { namesAlone = false }: { readonly namesAlone?: boolean | undefined } = {},
 ): CertificateTemplate | undefined {
   const dnsNames = new Set<string>();
   const ipAddresses = new Set<string>();
@@ -47,7 +48,7 @@ export function servingTemplate(
       if (isIp) ipAddresses.add(address);
     } else if (type === 'InternalDNS' || type === 'ExternalDNS') dnsNames.add(address);
   }
-  if (ipAddresses.size === 0) return undefined;
+  if (ipAddresses.size === 0 && (!namesAlone || dnsNames.size === 0)) return undefined;
   return {
     subject: nodeSubject(nodeName),
     names: { dnsNames: [...dnsNames].sort(), ipAddresses: [...ipAddresses].sort() },
@@ -60,6 +61,8 @@ export interface SignedServingOptions
   readonly certDir: string;
   readonly nodeName: string;
   readonly api: CertificateManagerOptions['api'];
+  /** Whether host names are asked for before there is an address (gate AllowDNSOnlyNodeCSR); default no. */
+  readonly namesAlone?: boolean;
 }
 
 /** A serving certificate signed by the cluster, for the node's addresses. */
@@ -68,7 +71,7 @@ export class SignedServingCertificate implements ServingCertificate {
   #addresses: readonly NodeAddress[] = [];
 
   constructor(options: SignedServingOptions) {
-    const { clock, timeline, random, metrics, files, certDir, nodeName, api } = options;
+    const { clock, timeline, random, metrics, files, certDir, nodeName, api, namesAlone } = options;
     this.manager = new CertificateManager({
       clock,
       timeline,
@@ -81,7 +84,7 @@ export class SignedServingCertificate implements ServingCertificate {
         name: 'kubelet-server',
         onSetAside: (file) => recordSetAside(timeline, file),
       }),
-      template: () => servingTemplate(nodeName, this.#addresses),
+      template: () => servingTemplate(nodeName, this.#addresses, { namesAlone }),
       api,
       ...(metrics === undefined ? {} : { metrics }),
     });
@@ -110,6 +113,8 @@ export interface ServingFiles {
   readonly keyFile: string;
   /** A pair in use that could not be written to these files yet. */
   readonly unstored?: CertificatePair;
+  /** Whether the files may change while they are in use (gate ReloadKubeletServerCertificateFile); default yes. */
+  readonly reloads?: boolean;
 }
 
 const fileCheckMs = 10_000;
@@ -140,7 +145,7 @@ export class FileServingCertificate implements ServingCertificate {
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       await sleep(this.#options.clock, fileCheckMs, signal);
-      await this.reload();
+      if (this.#options.reloads ?? true) await this.reload();
     }
   }
 

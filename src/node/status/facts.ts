@@ -6,6 +6,13 @@ import type { CapacitySettings, DeviceResources } from './capacity.js';
 import type { NodeEvent, ReadinessFacts } from './conditions.js';
 import type { KnownImage } from './images.js';
 
+/** A feature of the node that takes a part in the runtime. */
+export interface RuntimeBoundFeature {
+  readonly feature: string;
+  /** How the runtime calls its part. */
+  readonly part: 'mountOptions' | 'userNamespacesHostNetwork';
+}
+
 export interface StatusSettings {
   readonly addresses: AddressSettings;
   readonly capacity: CapacitySettings;
@@ -17,8 +24,8 @@ export interface StatusSettings {
   readonly maxImages: number;
   /** Features that schedulers may rely on; undefined if nodes do not declare any. */
   readonly declaredFeatures: readonly string[] | undefined;
-  /** Whether options of bind mounts are declared, too, once the runtime says that it heeds them. */
-  readonly declaresBindMountOptions?: boolean;
+  /** Features that are declared, too, once the runtime says that it has its part of them. */
+  readonly declaredWithRuntime?: readonly RuntimeBoundFeature[];
   /** Undefined if nodes do not tell. */
   readonly runningInUserNamespace: boolean | undefined;
 }
@@ -45,7 +52,9 @@ export interface StatusFacts {
     readonly handlers: readonly RuntimeHandlerFacts[];
     /** Undefined if it reports no features. */
     readonly features:
-      | { readonly supplementalGroupsPolicy: boolean; readonly mountOptions?: boolean }
+      | ({ readonly supplementalGroupsPolicy: boolean } & {
+          readonly [part in RuntimeBoundFeature['part']]?: boolean;
+        })
       | undefined;
   };
   readonly images: readonly KnownImage[];

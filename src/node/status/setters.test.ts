@@ -242,7 +242,10 @@ it.each<
     const features =
       mountOptions === undefined ? undefined : { supplementalGroupsPolicy: false, mountOptions };
     const runtime = { name: 'containerd', version: 'v2.4.0', handlers: [], features };
-    const settings = { ...testSettings, declaredFeatures, declaresBindMountOptions };
+    const declaredWithRuntime = declaresBindMountOptions
+      ? [{ feature: 'VolumeBindMountOptions', part: 'mountOptions' as const }]
+      : [];
+    const settings = { ...testSettings, declaredFeatures, declaredWithRuntime };
     const { node } = applySetters(bare, settings, testFacts({ runtime }), freshMemory);
     expect(node.status?.declaredFeatures).toEqual(is);
   },

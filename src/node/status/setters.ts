@@ -173,9 +173,9 @@ const schedulability: Setter = (draft) => {
 
 const declaredFeatures: Setter = ({ status, settings, facts }) => {
   if (settings.declaredFeatures === undefined) return;
-  const hasMountOptions =
-    settings.declaresBindMountOptions === true && facts.runtime.features?.mountOptions === true;
-  const ofRuntime = hasMountOptions ? ['VolumeBindMountOptions'] : [];
+  const ofRuntime = (settings.declaredWithRuntime ?? [])
+    .filter(({ part }) => facts.runtime.features?.[part] === true)
+    .map(({ feature }) => feature);
   status.declaredFeatures = [...settings.declaredFeatures, ...ofRuntime].sort();
 };
 

@@ -12,6 +12,8 @@ export interface PodConfigOptions {
   readonly timeline: Timeline;
   /** The configured sources; all of them must deliver before anything is cleaned up. */
   readonly sources: readonly SourceName[];
+  /** Changes pods as they come in; the same pod must become the same object. Default: they stay as they are. */
+  readonly change?: ((pod: Pod) => Pod) | undefined;
 }
 
 export class PodConfig {
@@ -53,9 +55,10 @@ export class PodConfig {
     return this.#options.sources.filter((source) => !this.#known.has(source) || !this.#handled.has(source));
   }
 
-  async #merge(snapshot: Snapshot, signal: AbortSignal): Promise<void> {
-    const { clock, timeline } = this.#options;
-    const { source } = snapshot;
+  async #merge(given: Snapshot, signal: AbortSignal): Promise<void> {
+    const { clock, timeline, change } = this.#options;
+    const { source } = given;
+    const snapshot = change === undefined ? given : { source, pods: given.pods.map(change) };
     const known = this.#known.get(source);
     const last = this.#last.get(source);
     const merge = mergeSnapshot({

@@ -1,5 +1,5 @@
 /** The fields of a container's API status that follow from the runtime's status and the spec. */
-import type { ObservedContainerStatus } from '../../cri/index.js';
+import type { ObservedContainerStatus, ObservedMount } from '../../cri/index.js';
 import {
   apiContainerId,
   type Container,
@@ -98,6 +98,24 @@ export function volumeMountStatuses(
     if (mount.readOnly !== true) return { name, mountPath };
     const isRecursive = supportsRecursiveReadOnly && asksRecursiveReadOnly(mount);
     return { name, mountPath, readOnly: true, recursiveReadOnly: isRecursive ? 'Enabled' : 'Disabled' };
+  });
+}
+
+/** The API takes no longer references. */
+const maxImageRefLength = 256;
+
+/** Says of mounts of image volumes which image the instance really has there. */
+export function withImageRefs(
+  statuses: readonly VolumeMountStatus[],
+  mounts: readonly ObservedMount[],
+): VolumeMountStatus[] {
+  const images = new Map(
+    mounts.map(({ containerPath, image = '', imageRef = image }) => [containerPath, imageRef]),
+  );
+  return statuses.map((status) => {
+    const imageRef = images.get(status.mountPath) ?? '';
+    if (imageRef === '' || imageRef.length > maxImageRefLength) return status;
+    return { ...status, volumeStatus: { image: { imageRef } } };
   });
 }
 

@@ -13,6 +13,7 @@ interface Row {
   failures?: Record<string, ContainerStartFailure>;
   restartingAll?: boolean;
   showsStopSignals?: boolean;
+  showsVolumeImages?: boolean;
   expected: object[];
 }
 
@@ -28,6 +29,14 @@ const vanished = unknownEnd(
 );
 const removedMessage = 'The container is removed because RestartAllContainers in place';
 const finished = statusOf('a', 'exit 3', { restartCount: 5, containerID: 'containerd://a-9' });
+
+const imageVolumeMounts = ['i', 'j', 'v', 'long'].map((name) => ({ name, mountPath: `/${name}` }));
+const imageMounts = [
+  { containerPath: '/i', hostPath: '', image: 'sha256:1' },
+  { containerPath: '/j', hostPath: '', image: 'sha256:2', imageRef: 'x@sha256:2' },
+  { containerPath: '/v', hostPath: '/pods/v' },
+  { containerPath: '/long', hostPath: '', image: 'x'.repeat(257) },
+];
 
 const rows: Record<string, Row> = {
   'nothing created: ContainerCreating': {
@@ -196,6 +205,26 @@ const rows: Record<string, Row> = {
     seen: [instance('a', 'running', { stopSignal: 'SIGUSR1' })],
     expected: [{ stopSignal: 'SIGUSR1' }],
   },
+  'the images of its image volumes, where they are told': {
+    showsVolumeImages: true,
+    old: [statusOf('a', 'running', { volumeMounts: imageVolumeMounts })],
+    seen: [instance('a', 'running', { mounts: imageMounts })],
+    expected: [
+      {
+        volumeMounts: [
+          { name: 'i', mountPath: '/i', volumeStatus: { image: { imageRef: 'sha256:1' } } },
+          { name: 'j', mountPath: '/j', volumeStatus: { image: { imageRef: 'x@sha256:2' } } },
+          { name: 'v', mountPath: '/v' },
+          { name: 'long', mountPath: '/long' },
+        ],
+      },
+    ],
+  },
+  'no images of its image volumes by default': {
+    old: [statusOf('a', 'running', { volumeMounts: imageVolumeMounts })],
+    seen: [instance('a', 'running', { mounts: imageMounts })],
+    expected: [{ volumeMounts: imageVolumeMounts }],
+  },
   'regular containers come out by name, others are ignored': {
     pod: { containers: ['b', 'a'] },
     seen: [instance('x', 'running'), instance('b', 'running')],
@@ -217,6 +246,7 @@ const statusesOf = ({ pod, kind = 'container', old, seen = [], failures = {}, ..
     runtimeName: 'containerd',
     isRestartingAll: row.restartingAll ?? false,
     showsStopSignals: row.showsStopSignals,
+    showsVolumeImages: row.showsVolumeImages,
     startFailure: (name) => failures[name],
     supportsRecursiveReadOnly: true,
   });

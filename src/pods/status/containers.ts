@@ -18,6 +18,7 @@ import {
   statusUnknownReason,
   unseenEnd,
   volumeMountStatuses,
+  withImageRefs,
 } from './container-fields.js';
 import { containerResources } from './container-resources.js';
 import type { ContainerStartFailure } from './reason-cache.js';
@@ -41,6 +42,8 @@ export interface ContainerStatusContext {
   readonly supportsRecursiveReadOnly: boolean | undefined;
   /** Whether statuses include the container's stop signal (gate ContainerStopSignals). */
   readonly showsStopSignals?: boolean | undefined;
+  /** Whether statuses tell the images of image volumes (gate ImageVolumeWithDigest). */
+  readonly showsVolumeImages?: boolean | undefined;
   /** The resources last applied to the container, for what the runtime does not report. */
   readonly actuatedResources?: ((container: string) => ResourceRequirements | undefined) | undefined;
 }
@@ -121,7 +124,8 @@ function fromInstances(
   old: ContainerStatus | undefined,
   context: ContainerStatusContext,
 ): ContainerStatus {
-  const { runtimeName, actuatedResources, showsStopSignals, supportsRecursiveReadOnly } = context;
+  const { runtimeName, actuatedResources, showsStopSignals, showsVolumeImages, supportsRecursiveReadOnly } =
+    context;
   const containerID = apiContainerId(runtimeName, newest.id);
   // An earlier instance's status must not let this one skip its startup probe.
   const isSameInstance = old?.containerID === undefined || old.containerID === containerID;
@@ -130,9 +134,11 @@ function fromInstances(
   // They were first reported before the pod's runtime handler was known.
   const mountsByNow =
     supportsRecursiveReadOnly === undefined ? [] : volumeMountStatuses(container, supportsRecursiveReadOnly);
-  const volumeMounts = old?.volumeMounts?.map(
+  const toldMounts = old?.volumeMounts?.map(
     (told) => mountsByNow.find(({ mountPath }) => mountPath === told.mountPath) ?? told,
   );
+  const volumeMounts =
+    showsVolumeImages && toldMounts !== undefined ? withImageRefs(toldMounts, newest.mounts) : toldMounts;
   const allocated = container.resources ?? {};
   const resources = containerResources({
     allocated,

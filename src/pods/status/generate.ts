@@ -44,6 +44,7 @@ export interface GenerateInput {
   readonly supportsRecursiveReadOnly?: boolean | undefined;
   /** Whether statuses include the container's stop signal. Default: no. */
   readonly showsStopSignals?: boolean | undefined;
+  readonly showsVolumeImages?: boolean | undefined;
   /** The resources last applied to a container. */
   readonly actuatedResources?: ((container: string) => ResourceRequirements | undefined) | undefined;
   readonly podCgroup?: PodCgroupResources | undefined;
@@ -65,6 +66,7 @@ export function generatePodStatus(input: GenerateInput): PodStatus {
     startFailure: input.startFailure ?? (() => undefined),
     supportsRecursiveReadOnly: input.supportsRecursiveReadOnly,
     showsStopSignals: input.showsStopSignals,
+    showsVolumeImages: input.showsVolumeImages,
     actuatedResources: input.actuatedResources,
   };
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;

@@ -20,8 +20,9 @@ export interface FileSystemFigures {
 
 const compared = ['availableBytes', 'capacityBytes', 'inodesFree', 'inodes', 'inodesUsed'] as const;
 
-export function decideLayout(figures: FileSystemFigures): FileSystemLayout {
+export function decideLayout(figures: FileSystemFigures, separatesDisks = true): FileSystemLayout {
   const { rootDevice, imageDevice, containerDevice, imageFs, containerFs } = figures;
+  if (!separatesDisks) return { dedicated: imageDevice !== rootDevice, split: false };
   const differs = compared.some((name) => imageFs[name] !== containerFs[name]);
   return {
     dedicated: imageDevice !== rootDevice || differs,

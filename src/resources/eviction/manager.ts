@@ -25,6 +25,8 @@ export interface EvictionSettings {
   readonly limitsLocalStorage: boolean;
   /** Whether volumes in memory may be resized, and are not held to their limits here; default no. */
   readonly resizesMemoryVolumes?: boolean;
+  /** Whether the files of containers may lie apart from their images (gate KubeletSeparateDiskGC); default yes. */
+  readonly separatesDisks?: boolean;
   /** Whether to look more often while memory is nearly used up. */
   readonly watchesMemory: boolean;
 }
@@ -134,7 +136,8 @@ export class EvictionManager {
   async forecast(settings: EvictionSettings = this.#options.settings): Promise<EvictionForecast> {
     const { stats, pods, clock } = this.#options;
     const [layout, observation] = await Promise.all([
-      this.#laidOut?.layout ?? stats.fileSystems().then(decideLayout),
+      this.#laidOut?.layout ??
+        stats.fileSystems().then((figures) => decideLayout(figures, settings.separatesDisks)),
       stats.observe(),
     ]);
     const measured = await observation.pods();
@@ -144,7 +147,7 @@ export class EvictionManager {
       thresholds:
         settings === this.#options.settings && this.#laidOut !== undefined
           ? this.#laidOut.thresholds
-          : withContainerFs(settings.thresholds, layout).thresholds,
+          : withContainerFs(settings.thresholds, layout, settings.separatesDisks).thresholds,
       layout,
       figures: observation.figures,
       stats: measured,
@@ -158,8 +161,8 @@ export class EvictionManager {
     if (this.#laidOut !== undefined) return this.#laidOut;
     const { stats, settings } = this.#options;
     try {
-      const layout = decideLayout(await stats.fileSystems());
-      const { thresholds, ignored } = withContainerFs(settings.thresholds, layout);
+      const layout = decideLayout(await stats.fileSystems(), settings.separatesDisks);
+      const { thresholds, ignored } = withContainerFs(settings.thresholds, layout, settings.separatesDisks);
       this.#laidOut = { layout, thresholds };
       this.#recorder.layout(layout, ignored);
       return this.#laidOut;

@@ -78,6 +78,16 @@ describe('the layout of file systems', () => {
   });
 });
 
+it('files of containers are not told apart where nobody looks', () => {
+  const fs = { time: null, availableBytes: 1, capacityBytes: 2, inodesFree: 3, inodes: 4 };
+  const figures = { rootDevice: 1n, imageDevice: 2n, containerDevice: 1n, imageFs: fs, containerFs: fs };
+  const layout = decideLayout(figures, false);
+  expect(layout).toEqual({ dedicated: true, split: false });
+  const configured = read({ evictionHard: { 'imagefs.available': '15%', 'nodefs.available': '10%' } });
+  expect(withContainerFs(configured, layout, false)).toEqual({ thresholds: configured, ignored: [] });
+  expect(signals(withContainerFs(configured, layout).thresholds)).toContain('containerfs.available');
+});
+
 describe('thresholds of the files of containers', () => {
   const configured = read({
     evictionHard: { 'nodefs.available': '10%', 'imagefs.available': '15%', 'imagefs.inodesFree': '5%' },

@@ -28,7 +28,12 @@ export interface LaidOutThresholds {
 export function withContainerFs(
   thresholds: readonly EvictionThreshold[],
   { dedicated, split }: FileSystemLayout,
+  looksAtContainerFs = true,
 ): LaidOutThresholds {
+  if (!looksAtContainerFs) {
+    const others = thresholds.filter(({ signal }) => !signal.startsWith('containerfs.'));
+    return { thresholds: others, ignored: [] };
+  }
   if (split && !dedicated) return { thresholds, ignored: [] };
   const source = dedicated && !split ? 'imagefs' : 'nodefs';
   const kept = thresholds.filter(({ signal }) => !signal.startsWith('containerfs.'));

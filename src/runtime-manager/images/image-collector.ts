@@ -2,7 +2,7 @@
 
 import { statfs } from 'node:fs/promises';
 import { aggregateText, type Clock, errorText, sleep, throwIfCancelled } from '../../async/index.js';
-import { type CriRuntime, type Image, recogniseFault } from '../../cri/index.js';
+import { type CriRuntime, type Image, type ImageSpec, recogniseFault } from '../../cri/index.js';
 import { blockBytesOf } from '../../host/index.js';
 import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -38,6 +38,8 @@ export interface ImageCollectorOptions {
   readonly usageOf?: (mountpoint: string) => Promise<FileSystemUsage>;
   /** Absent: metrics that nobody reads. */
   readonly metrics?: Pick<ImageMetrics, 'collected'>;
+  /** Whether the runtime keeps the images of its handlers apart (gate RuntimeClassInImageCriApi); off by default. */
+  readonly namesHandlers?: boolean;
   /** Called after images were removed for space, with the start time and the remaining images. */
   readonly onFreed?: (sinceMs: number, leftIds: ReadonlySet<string>) => Promise<void>;
   /**
@@ -54,7 +56,8 @@ export class ImageCollector {
   readonly #options: ImageCollectorOptions;
   readonly #metrics: NonNullable<ImageCollectorOptions['metrics']>;
   readonly #startedMs: number;
-  #records = new Map<string, { firstDetectedMs: number; lastUsedMs: number }>();
+  /** By image and handler. */
+  #records = new Map<string, { id: string; firstDetectedMs: number; lastUsedMs: number }>();
   #failed = false;
   #hasToldOfPins = false;
 
@@ -103,7 +106,10 @@ export class ImageCollector {
   async detect(): Promise<ImageRecord[]> {
     const seen = await this.#look();
     this.#records = new Map(
-      seen.map(({ id, firstDetectedMs, lastUsedMs }) => [id, { firstDetectedMs, lastUsedMs }]),
+      seen.map((image) => [
+        keyOf(image),
+        { id: image.id, firstDetectedMs: image.firstDetectedMs, lastUsedMs: image.lastUsedMs },
+      ]),
     );
     return seen;
   }
@@ -117,24 +123,33 @@ export class ImageCollector {
   }
 
   async #look(): Promise<NamedImageRecord[]> {
-    const { cri, clock, mountedImages } = this.#options;
+    const { cri, clock, mountedImages, namesHandlers = false } = this.#options;
+    const handlerOf = (image: Pick<ImageSpec, 'runtimeHandler'> | undefined): string =>
+      namesHandlers ? (image?.runtimeHandler ?? '') : '';
     const nowMs = clock.now();
     const [{ images }, { containers }] = await Promise.all([cri.listImages({}), cri.listContainers({})]);
     const mounted = mountedImages === undefined ? new Set<string>() : mountedImages();
-    const used = new Set(containers.map((container) => container.imageId || container.imageRef));
-    for (const id of await sandboxImageIds(cri, images)) {
-      used.add(id);
+    const used = new Set(
+      containers.map(({ image, imageId, imageRef }) =>
+        keyOf({ id: imageId || imageRef, handler: handlerOf(image) }),
+      ),
+    );
+    const ofSandboxes = await sandboxImageIds(cri, images);
+    for (const id of ofSandboxes) {
       this.#noteSandboxImage(images.find((image) => image.id === id));
     }
     return images.map((image): NamedImageRecord => {
+      const handler = handlerOf(image.spec);
+      const key = keyOf({ id: image.id, handler });
       const inUse =
-        used.has(image.id) ||
-        image.repoDigests.some((digest) => used.has(digest)) ||
+        ofSandboxes.has(image.id) ||
+        [image.id, ...image.repoDigests].some((id) => used.has(keyOf({ id, handler }))) ||
         mounted === undefined ||
         [image.id, ...image.repoDigests, ...image.repoTags].some((name) => mounted.has(name));
-      const before = this.#records.get(image.id);
+      const before = this.#records.get(key);
       return {
         id: image.id,
+        ...(handler === '' ? {} : { handler }),
         name: image.repoTags[0] ?? image.repoDigests[0] ?? '',
         sizeBytes: image.size,
         pinned: image.pinned,
@@ -197,7 +212,7 @@ export class ImageCollector {
     const sinceMs = clock.now();
     const images = removableForSpace(await this.detect(), policy.minAgeMs, clock.now());
     const { freedBytes, failures } = await this.#remove(images, wantedBytes, 'space');
-    await onFreed?.(sinceMs, new Set(this.#records.keys()));
+    await onFreed?.(sinceMs, new Set([...this.#records.values()].map(({ id }) => id)));
     if (failures.length > 0) {
       const wanted = wantedBytes === everything ? 'all' : wantedBytes;
       throw new Error(
@@ -227,7 +242,7 @@ export class ImageCollector {
     for (const image of images) {
       if (freedBytes >= wantedBytes) break;
       try {
-        await cri.removeImage({ image: { image: image.id } });
+        await cri.removeImage({ image: { image: image.id, runtimeHandler: image.handler ?? '' } });
       } catch (error) {
         const text = errorText(error);
         failures.push(text);
@@ -241,7 +256,7 @@ export class ImageCollector {
         });
         continue;
       }
-      this.#records.delete(image.id);
+      this.#records.delete(keyOf(image));
       freedBytes += image.sizeBytes;
       this.#metrics.collected.inc({ reason });
       timeline.record({
@@ -257,6 +272,10 @@ export class ImageCollector {
     }
     return { freedBytes, failures };
   }
+}
+
+function keyOf({ id, handler = '' }: Pick<ImageRecord, 'id' | 'handler'>): string {
+  return handler === '' ? id : `${id},${handler}`;
 }
 
 async function readUsage(mountpoint: string): Promise<FileSystemUsage> {

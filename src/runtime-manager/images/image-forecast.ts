@@ -55,7 +55,7 @@ export function forecastImages(input: ImageForecastInput): ImageForecast {
     because: string,
   ): ImageForecastItem => ({ id, name: nameOf.get(id) ?? '', sizeBytes, when, because });
   const old = tooOld(images, policy, nowMs, startedMs);
-  const taken = new Set(old.map(({ id }) => id));
+  const taken = new Set<ImageRecord>(old);
   const found = old.map((image) =>
     item(image, 'now', `${unusedSince(image, nowMs)}, longer than ${formatDuration(policy.maxAgeMs)}`),
   );
@@ -65,8 +65,8 @@ export function forecastImages(input: ImageForecastInput): ImageForecast {
     known === undefined ? 0 : bytesToFree(policy, known.capacityBytes, known.availableBytes + freed);
   let left = wantedBytes;
   for (const image of removableForSpace(images, policy.minAgeMs, nowMs)) {
-    if (taken.has(image.id)) continue;
-    taken.add(image.id);
+    if (taken.has(image)) continue;
+    taken.add(image);
     const since = unusedSince(image, nowMs);
     if (left > 0) {
       const full = `the image file system is ${usedPercent}% full, at or above ${policy.highThresholdPercent}%`;
@@ -75,7 +75,7 @@ export function forecastImages(input: ImageForecastInput): ImageForecast {
     left -= image.sizeBytes;
   }
   const kept = images
-    .filter(({ id }) => !taken.has(id))
+    .filter((image) => !taken.has(image))
     .map((image) => item(image, 'kept', whyKept(image, policy, nowMs)));
   return { images: [...found, ...kept], usedPercent, wantedBytes };
 }

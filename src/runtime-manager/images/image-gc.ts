@@ -2,6 +2,8 @@
 
 export interface ImageRecord {
   readonly id: string;
+  /** The runtime handler that the image belongs to; empty where the runtime keeps one image for all. */
+  readonly handler?: string;
   readonly sizeBytes: number;
   readonly pinned: boolean;
   readonly firstDetectedMs: number;

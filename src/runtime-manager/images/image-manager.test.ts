@@ -67,6 +67,7 @@ function scene({ present = false, pullError, inspectError, pullMs = 0, options =
       container: pod.spec.containers[0]!,
       sandboxConfig: {},
       fieldPath: 'spec.containers{c}',
+      runtimeHandler: 'kata',
       ...(signal === undefined ? {} : { signal }),
     });
   };

@@ -55,6 +55,8 @@ export interface ImageManagerOptions {
   readonly recorder?: PullRecorder;
   /** Whether events mention the access check (gate KubeletEnsureSecretPulledImages); on by default. */
   readonly announcesAccess?: boolean;
+  /** Whether the runtime is told the handler of the pod (gate RuntimeClassInImageCriApi); off by default. */
+  readonly namesHandlers?: boolean;
   /** Absent: nobody is told how far a pull is. */
   readonly watch?: Pick<PullWatch, 'watch'>;
   /** Absent: metrics that nobody reads. */
@@ -66,6 +68,7 @@ interface EnsureRequest {
   readonly containerName: string;
   readonly image: string;
   readonly policy: PullPolicy;
+  readonly runtimeHandler: string;
   readonly sandboxConfig: Init<PodSandboxConfig>;
   readonly fieldPath: string | undefined;
   readonly signal: AbortSignal | undefined;
@@ -102,6 +105,7 @@ export class ImageManager implements ImageEnsurer {
     container,
     sandboxConfig,
     fieldPath,
+    runtimeHandler,
     signal,
   }: Parameters<ImageEnsurer['ensure']>[0]): Promise<EnsuredImage> {
     return this.#ensure({
@@ -109,6 +113,7 @@ export class ImageManager implements ImageEnsurer {
       containerName: container.name,
       image: container.image ?? '',
       policy: pullPolicyOf(container.imagePullPolicy),
+      runtimeHandler: this.#options.namesHandlers ? runtimeHandler : '',
       sandboxConfig,
       fieldPath,
       signal,
@@ -168,11 +173,12 @@ export class ImageManager implements ImageEnsurer {
   async #find(request: EnsureRequest, tagged: string): Promise<Image | undefined> {
     try {
       const annotations = request.pod.metadata.annotations ?? {};
-      const key = lookKey(tagged, annotations);
+      const { runtimeHandler } = request;
+      const key = lookKey(tagged, annotations, runtimeHandler);
       const known = this.#looks.get(key, this.#options.clock.monotonic());
       if (known !== undefined) return known;
       const { image } = await this.#options.cri.imageStatus(
-        { image: { image: tagged, annotations } },
+        { image: { image: tagged, runtimeHandler, annotations } },
         { signal: request.signal },
       );
       if (image !== undefined) this.#looks.set(key, image, this.#options.clock.monotonic());
@@ -236,7 +242,7 @@ export class ImageManager implements ImageEnsurer {
 
   async #recordedPull(request: EnsureRequest, key: string, tagged: string): Promise<PulledImage> {
     const { recorder } = this.#options;
-    const { pod, image, sandboxConfig, signal } = request;
+    const { pod, image, runtimeHandler, sandboxConfig, signal } = request;
     try {
       await recorder?.pulling(image);
     } catch (error) {
@@ -245,7 +251,13 @@ export class ImageManager implements ImageEnsurer {
     }
     const unwatch = this.#watch(request, tagged);
     try {
-      const pulled = await this.#puller.pull({ pod, image: tagged, sandboxConfig, signal });
+      const pulled = await this.#puller.pull({
+        pod,
+        image: tagged,
+        runtimeHandler,
+        sandboxConfig,
+        signal,
+      });
       await recorder?.pulled(image, pulled.ref, pulled.credentials);
       return pulled;
     } catch (error) {

@@ -17,6 +17,8 @@ export interface PullRequest {
   readonly pod: Pod;
   /** Includes a tag or digest. */
   readonly image: string;
+  /** Empty for the runtime's own choice. */
+  readonly runtimeHandler: string;
   readonly sandboxConfig: Init<PodSandboxConfig>;
   readonly signal: AbortSignal | undefined;
 }
@@ -41,14 +43,14 @@ export class ImagePuller {
 
   /**
    * Pods that pull one image anonymously at the same time share one pull, if the runtime has no reason to
-   * treat them differently: same namespace, same annotations.
+   * treat them differently: same namespace, same annotations, same runtime handler.
    */
   async pull(request: PullRequest): Promise<PulledImage> {
-    const { pod, image, signal } = request;
+    const { pod, image, runtimeHandler, signal } = request;
     const credentials = (await this.#options.keyring?.lookup(pod, image, signal)) ?? [];
     if (credentials.length > 0) return await this.#queued(request, credentials, signal);
     const { namespace, annotations = {} } = pod.metadata;
-    const key = JSON.stringify([image, namespace, Object.entries(annotations).sort()]);
+    const key = JSON.stringify([image, runtimeHandler, namespace, Object.entries(annotations).sort()]);
     return await this.#shared.run(key, signal, (shared) => this.#queued(request, [], shared));
   }
 
@@ -61,13 +63,13 @@ export class ImagePuller {
     return queue.run(async () => {
       const startedMs = clock.monotonic();
       const { ref, taken } = await this.#pullOnce(request, credentials, signal);
-      const sizeBytes = await this.#size(request.image, signal);
+      const sizeBytes = await this.#size(request, signal);
       return { ref, sizeBytes, durationMs: clock.monotonic() - startedMs, credentials: taken };
     }, signal);
   }
 
   async #pullOnce(
-    { pod, image, sandboxConfig }: PullRequest,
+    { pod, image, runtimeHandler, sandboxConfig }: PullRequest,
     credentials: readonly PullCredentials[],
     signal: AbortSignal | undefined,
   ): Promise<{ readonly ref: string; readonly taken: PullCredentials | undefined }> {
@@ -76,7 +78,7 @@ export class ImagePuller {
       try {
         const { imageRef } = await this.#options.cri.pullImage(
           {
-            image: { image, annotations: pod.metadata.annotations ?? {} },
+            image: { image, runtimeHandler, annotations: pod.metadata.annotations ?? {} },
             sandboxConfig,
             ...(auth === undefined ? {} : { auth: { username: auth.username, password: auth.password } }),
           },
@@ -97,9 +99,13 @@ export class ImagePuller {
       : new Error(message, { cause });
   }
 
-  async #size(image: string, signal: AbortSignal | undefined): Promise<number | undefined> {
+  async #size(
+    { image, runtimeHandler }: PullRequest,
+    signal: AbortSignal | undefined,
+  ): Promise<number | undefined> {
     try {
-      return (await this.#options.cri.imageStatus({ image: { image } }, { signal })).image?.size;
+      const asked = { image: { image, runtimeHandler } };
+      return (await this.#options.cri.imageStatus(asked, { signal })).image?.size;
     } catch (error) {
       // The size is informational; a runtime that does not report it must not fail the pull.
       if (error instanceof CriError) return undefined;

@@ -25,7 +25,12 @@ export class RecentLooks<T> {
 }
 
 /** Runtimes may choose an image by a pod's annotations; those about the pod's source do not count. */
-export function lookKey(image: string, annotations: Readonly<Record<string, string>>): string {
+export function lookKey(
+  image: string,
+  annotations: Readonly<Record<string, string>>,
+  runtimeHandler = '',
+): string {
   const counting = Object.entries(annotations).filter(([name]) => !name.startsWith('kubernetes.io/config.'));
-  return counting.length === 0 ? image : JSON.stringify([image, ...counting]);
+  if (runtimeHandler === '' && counting.length === 0) return image;
+  return JSON.stringify([image, ...(runtimeHandler === '' ? [] : [runtimeHandler]), ...counting]);
 }

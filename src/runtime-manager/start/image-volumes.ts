@@ -16,9 +16,15 @@ export function hasImageVolumes(pod: Pod): boolean {
 
 export async function ensureImageVolumes(
   ensurer: ImageEnsurer,
-  pod: Pod,
-  sandboxConfig: Init<PodSandboxConfig>,
-  signal: AbortSignal | undefined,
+  {
+    pod,
+    ...common
+  }: {
+    readonly pod: Pod;
+    readonly sandboxConfig: Init<PodSandboxConfig>;
+    readonly runtimeHandler: string;
+    readonly signal: AbortSignal | undefined;
+  },
 ): Promise<EnsuredImageVolumes> {
   const images = new Map<string, EnsuredImage>();
   const failures = new Map<string, SyncFailure>();
@@ -30,7 +36,7 @@ export async function ensureImageVolumes(
       ...(image.pullPolicy === undefined ? {} : { imagePullPolicy: image.pullPolicy }),
     };
     try {
-      images.set(name, await ensurer.ensure({ pod, container, sandboxConfig, fieldPath: undefined, signal }));
+      images.set(name, await ensurer.ensure({ ...common, pod, container, fieldPath: undefined }));
     } catch (error) {
       if (!(error instanceof SyncFailure)) throw error;
       failures.set(name, error);

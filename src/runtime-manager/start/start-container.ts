@@ -90,10 +90,10 @@ export async function startContainer(ports: StartPorts, start: ContainerStart): 
 }
 
 async function ensureImage(ports: StartPorts, start: ContainerStart): Promise<EnsuredImage> {
-  const { pod, container, sandboxConfig, signal } = start;
+  const { pod, container, sandboxConfig, runtimeHandler, signal } = start;
   try {
     const fieldPath = containerFieldPath(start.kind, container.name);
-    return await ports.images.ensure({ pod, container, sandboxConfig, fieldPath, signal });
+    return await ports.images.ensure({ pod, container, sandboxConfig, fieldPath, runtimeHandler, signal });
   } catch (error) {
     if (error instanceof SyncFailure) failedEvent(ports, start, `Error: ${error.reason}`);
     throw error;

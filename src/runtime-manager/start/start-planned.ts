@@ -8,7 +8,6 @@ import {
   formatPod,
   goQuote,
   isSidecar,
-  type Pod,
 } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
 import type { SyncPorts, SyncRun } from '../apply.js';
@@ -107,7 +106,7 @@ async function prepareContext(
     const withImageVolumes = hasImageVolumes(pod);
     const runtimeHandler = created?.runtimeHandler ?? (await ports.runtimeHandler(pod));
     const volumes = withImageVolumes
-      ? await requestImageVolumes(ports, pod, config, signal)
+      ? await requestImageVolumes(ports, { pod, sandboxConfig: config, runtimeHandler, signal })
       : { images: new Map(), failures: new Map() };
     run.steps.push(step);
     return { sandboxId, config, runtimeHandler, volumes };
@@ -126,13 +125,11 @@ async function prepareContext(
 
 async function requestImageVolumes(
   { images, metrics }: SyncPorts,
-  pod: Pod,
-  config: Init<PodSandboxConfig>,
-  signal: AbortSignal | undefined,
+  request: Parameters<typeof ensureImageVolumes>[1],
 ): Promise<EnsuredImageVolumes> {
-  const count = (pod.spec.volumes ?? []).filter(({ image }) => image !== undefined).length;
+  const count = (request.pod.spec.volumes ?? []).filter(({ image }) => image !== undefined).length;
   metrics.imageVolumesRequested.inc({}, count);
-  return await ensureImageVolumes(images, pod, config, signal);
+  return await ensureImageVolumes(images, request);
 }
 
 /** Counts what became of the image volumes that a container mounts. */

@@ -47,6 +47,7 @@ export async function startKubeletApi(
       : await reloadedFiles({
           paths: [clientCAFile],
           what: 'the client CA bundle',
+          reloads: options.gates.enabled('ReloadKubeletClientCAFile'),
           parse: ([pem = '']) => readCaBundle(pem),
           onChange: () => secure.authoritiesChanged((peer, bundle) => leadsTo(peer, bundle, clock.now())),
           clock,

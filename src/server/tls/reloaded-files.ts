@@ -9,6 +9,8 @@ export interface ReloadedFilesOptions<T> {
   readonly paths: readonly string[];
   /** For messages: `the client CA bundle`. */
   readonly what: string;
+  /** Whether the files are read again at all; default yes. */
+  readonly reloads?: boolean;
   /** Throws when the contents, in the order of the paths, are invalid. */
   readonly parse: (contents: readonly string[]) => T;
   /** Called for every new value, once it is current. */
@@ -29,10 +31,11 @@ export interface ReloadedValue<T> {
 
 /** Rejects when the files are invalid at first. Later invalid contents keep the old value. */
 export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promise<ReloadedValue<T>> {
-  const { paths, what, parse, onChange: tell = () => {}, clock, timeline } = options;
+  const { paths, what, reloads = true, parse, onChange: tell = () => {}, clock, timeline } = options;
   const read = (): Promise<string[]> => Promise.all(paths.map((file) => readFile(file, 'utf8')));
   let contents = await read();
   let value = parse(contents);
+  if (!reloads) return { current: () => value, close() {} };
   let closed = false;
   let timer: Timer | undefined;
   let state: 'waiting' | 'settling' | 'reading' | 'changed-meanwhile' = 'waiting';

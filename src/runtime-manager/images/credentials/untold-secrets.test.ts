@@ -150,7 +150,14 @@ async function told(given: Given): Promise<string> {
   };
   const container = { name: 'app', image: 'a.io/app:1', imagePullPolicy: given.policy ?? 'IfNotPresent' };
   const ensured = await manager
-    .ensure({ pod, container, sandboxConfig: {}, fieldPath: undefined, signal: undefined })
+    .ensure({
+      pod,
+      container,
+      sandboxConfig: {},
+      fieldPath: undefined,
+      runtimeHandler: '',
+      signal: undefined,
+    })
     .catch((error: unknown) => error);
   const files: string[] = [];
   for (const name of await readdir(join(dir, 'image_manager'), { recursive: true })) {
