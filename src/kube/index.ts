@@ -12,6 +12,8 @@ export {
   podLimits,
   podRequests,
   type ResourceQuantities,
+  workloadLimits,
+  workloadRequests,
 } from './manifests/pod-resources.js';
 export * from './manifests/problem.js';
 export * from './manifests/static-pods.js';
@@ -26,6 +28,7 @@ export {
 export * from './manifests/validation.js';
 export * from './object-readers.js';
 export * from './object-store.js';
+export { addToLimits, claimedByContainer, claimedShare } from './pods/claimed-amounts.js';
 export * from './pods/claims.js';
 export * from './pods/container-id.js';
 export * from './pods/downward.js';

@@ -31,9 +31,9 @@ it('names only gates that are read as those with a part of their effect', () => 
   expect([...partlyActedOnGates.keys()].filter((gate) => !actedOnGates.has(gate))).toEqual([]);
 });
 
-it('a gate of dynamic resources that nobody reads is told to have no effect', () => {
-  const requested = { DRANodeAllocatableResources: true, DRAOptionalNodeOperations: true };
-  expect(inertGates(requested, actedOnGates)).toEqual(['featureGates.DRANodeAllocatableResources']);
+it('a gate that nobody reads is told to have no effect', () => {
+  const requested = { ClientsAllowCBOR: true, DRANodeAllocatableResources: true };
+  expect(inertGates(requested, actedOnGates)).toEqual(['featureGates.ClientsAllowCBOR']);
 });
 
 it('names only settings that exist', () => {

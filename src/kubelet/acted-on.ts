@@ -161,6 +161,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'ContainerCheckpoint',
   'ContainerRestartRules',
   'ContainerStopSignals',
+  'DRANodeAllocatableResources',
   'DRAOptionalNodeOperations',
   'DRAWorkloadResourceClaims',
   'EmptyDirVolumeMode',

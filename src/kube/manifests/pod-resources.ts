@@ -1,5 +1,6 @@
 /** What a pod asks for in all: its containers together, and what it has of its own. */
 
+import { addToLimits, claimedByPod } from '../pods/claimed-amounts.js';
 import { isSidecar } from '../pods/pod-names.js';
 import type { Container, ResourceRequirements } from '../types/container.js';
 import type { PodManifest, PodSpec } from '../types/pod.js';
@@ -14,9 +15,13 @@ import {
 /** Quantities by the name of their resource. */
 export type ResourceQuantities = Map<string, Quantity>;
 
+export function isHugePageName(name: string): boolean {
+  return name.startsWith('hugepages-');
+}
+
 /** Pod-level resources exist only for these. */
 export function isPodLevelResource(name: string): boolean {
-  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
+  return name === 'cpu' || name === 'memory' || isHugePageName(name);
 }
 
 /**
@@ -52,21 +57,32 @@ export function aggregatePod(spec: PodSpec, side: 'limits' | 'requests'): Map<st
   return amounts;
 }
 
-/** What the pod asks for in all: its containers together or its own pod-level requests, with overhead. */
-export function podRequests({ spec }: PodManifest): Map<string, Quantity> {
-  const requests = aggregatePod(spec, 'requests');
-  for (const [name, text] of Object.entries(spec.overhead ?? {})) {
-    const known = requests.get(name);
-    const overhead = countedAmount(text);
-    requests.set(name, known === undefined ? overhead : addQuantities(known, overhead));
-  }
+/** What the pod and its claims ask for, without the overhead of its sandbox. */
+export function workloadRequests(pod: PodManifest): Map<string, Quantity> {
+  const requests = aggregatePod(pod.spec, 'requests');
+  for (const [name, amount] of claimedByPod(pod)) addAmount(requests, name, amount);
+  return requests;
+}
+
+/** What the pod and its claims may take at most, without the overhead of its sandbox. */
+export function workloadLimits(pod: PodManifest): Map<string, Quantity> {
+  const limits = aggregatePod(pod.spec, 'limits');
+  addToLimits(limits, claimedByPod(pod));
+  return limits;
+}
+
+/** What the pod asks for in all: its containers together or its own pod-level requests, its claims, and overhead. */
+export function podRequests(pod: PodManifest): Map<string, Quantity> {
+  const requests = workloadRequests(pod);
+  for (const [name, text] of Object.entries(pod.spec.overhead ?? {}))
+    addAmount(requests, name, countedAmount(text));
   return requests;
 }
 
 /** What the pod may take at most, with overhead where there is a limit. */
-export function podLimits({ spec }: PodManifest): Map<string, Quantity> {
-  const limits = aggregatePod(spec, 'limits');
-  for (const [name, text] of Object.entries(spec.overhead ?? {})) {
+export function podLimits(pod: PodManifest): Map<string, Quantity> {
+  const limits = workloadLimits(pod);
+  for (const [name, text] of Object.entries(pod.spec.overhead ?? {})) {
     const known = limits.get(name);
     if (known === undefined || compareQuantities(known, zeroQuantity) === 0) continue;
     limits.set(name, addQuantities(known, countedAmount(text)));
@@ -86,10 +102,13 @@ function add(
   side: keyof Pick<ResourceRequirements, 'limits' | 'requests'>,
 ): void {
   for (const [name, text] of Object.entries(container.resources?.[side] ?? {})) {
-    const known = amounts.get(name);
-    const amount = countedAmount(text);
-    amounts.set(name, known === undefined ? amount : addQuantities(known, amount));
+    addAmount(amounts, name, countedAmount(text));
   }
+}
+
+function addAmount(amounts: ResourceQuantities, name: string, amount: Quantity): void {
+  const known = amounts.get(name);
+  amounts.set(name, known === undefined ? amount : addQuantities(known, amount));
 }
 
 function raise(amounts: ResourceQuantities, others: ResourceQuantities): void {

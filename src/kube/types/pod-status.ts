@@ -113,6 +113,16 @@ export interface PodExtendedResourceClaimStatus {
   resourceClaimName: string;
 }
 
+/** What a claim of devices takes of the node's own resources. */
+export interface NodeAllocatableClaimStatus {
+  resourceClaimName: string;
+  /** Those that use the claim. */
+  containers?: string[];
+  /** What the devices themselves are. */
+  mapping?: { name: string; quantity?: string }[];
+  overhead?: { name: string; perPod?: string; perContainer?: string }[];
+}
+
 export interface VolumeHealthCondition {
   status: 'Degraded' | 'Inaccessible' | 'DataLoss';
   reason: string;
@@ -146,6 +156,7 @@ export interface PodStatus {
   resize?: string;
   resourceClaimStatuses?: PodResourceClaimStatus[];
   extendedResourceClaimStatus?: PodExtendedResourceClaimStatus;
+  nodeAllocatableResourceClaimStatuses?: NodeAllocatableClaimStatus[];
   allocatedResources?: ResourceList;
   resources?: ResourceRequirements;
   volumeHealth?: PodVolumeHealth[];

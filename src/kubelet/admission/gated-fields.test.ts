@@ -28,10 +28,24 @@ const pod: Pod = {
   },
 };
 const gatesWithout = (...names: string[]) =>
-  resolveFeatureGates(Object.fromEntries(names.map((name) => [name, false]))).gates;
+  resolveFeatureGates({
+    DRANodeAllocatableResources: true,
+    ...Object.fromEntries(names.map((name) => [name, false])),
+  }).gates;
 
 it('leaves pods alone while every gate is on', () => {
   expect(withoutGatedFields(gatesWithout())).toBeUndefined();
+});
+
+it('does not see what claims take of the node by default', () => {
+  const change = withoutGatedFields(resolveFeatureGates({}).gates)!;
+  expect(change(pod)).toBe(pod);
+  const claims = [{ resourceClaimName: 'c', mapping: [{ name: 'cpu', quantity: '1' }] }];
+  const claiming: Pod = {
+    ...pod,
+    status: { nodeAllocatableResourceClaimStatuses: claims, phase: 'Pending' },
+  };
+  expect(change(claiming).status).toEqual({ phase: 'Pending' });
 });
 
 it('lets the pod decide on restarts, and keeps sidecars', () => {

@@ -8,6 +8,7 @@ type Change = (pod: Pod) => Pod;
 export function withoutGatedFields(gates: FeatureGates): Change | undefined {
   const changes: Change[] = [
     ...(gates.enabled('ContainerRestartRules') ? [] : [withoutRestartRules]),
+    ...(gates.enabled('DRANodeAllocatableResources') ? [] : [withoutClaimedAmounts]),
     ...(gates.enabled('EnvFiles') ? [] : [withoutEnvFiles]),
     ...(gates.enabled('PodLevelResources') ? [] : [withoutPodResources]),
   ];
@@ -17,12 +18,20 @@ export function withoutGatedFields(gates: FeatureGates): Change | undefined {
     const before = known.get(pod);
     if (before !== undefined) return before;
     const changed = changes.reduce((one, change) => change(one), pod);
-    known.set(pod, changed);
+    if (changed !== pod) known.set(pod, changed);
     return changed;
   };
 }
 
+/** The API keeps them: statuses that others write are not written back. */
+const withoutClaimedAmounts: Change = (pod) => {
+  if (pod.status?.nodeAllocatableResourceClaimStatuses === undefined) return pod;
+  const { nodeAllocatableResourceClaimStatuses: _, ...status } = pod.status;
+  return { ...pod, status };
+};
+
 const withoutPodResources: Change = (pod) => {
+  if (pod.spec.resources === undefined) return pod;
   const { resources: _, ...spec } = pod.spec;
   return { ...pod, spec };
 };

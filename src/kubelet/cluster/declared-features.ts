@@ -4,6 +4,7 @@ import type { KubeletSettings } from '../settings.js';
 
 export function declaredFeatures({ gates, config }: Pick<KubeletSettings, 'gates' | 'config'>): string[] {
   const features: string[] = [];
+  if (gates.enabled('DRANodeAllocatableResources')) features.push('DRANodeAllocatableResources');
   if (gates.enabled('DRAOptionalNodeOperations')) features.push('DRAOptionalNodeOperations');
   if (gates.enabled('ExtendWebSocketsToKubelet') && config.enableServer)
     features.push('ExtendWebSocketsToKubelet');

@@ -2,6 +2,7 @@
 import {
   type AnyContainer,
   aggregateContainers,
+  claimedShare,
   isCriticalPod,
   isSidecar,
   type Pod,
@@ -34,7 +35,9 @@ function burstableScore(pod: Pod, container: AnyContainer, memoryCapacityBytes: 
     memoryCapacityBytes <= 0
       ? bestEffortScore
       : 1000 - Math.trunc((1000 * (requestBytes + spareBytes)) / memoryCapacityBytes);
-  let score = scoreOf(quantityUnits(container.resources?.requests?.memory));
+  const claimed = claimedShare(pod, container.name).get('memory');
+  const claimedBytes = claimed === undefined ? 0 : Number(quantityValue(claimed));
+  let score = scoreOf(quantityUnits(container.resources?.requests?.memory) + claimedBytes);
   // A sidecar serves the regular containers, so it must not be killed before any of them.
   if (pod.spec.initContainers?.some((init) => init.name === container.name && isSidecar(init)) === true) {
     const smallestRequest = Math.min(

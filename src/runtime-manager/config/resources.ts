@@ -2,7 +2,8 @@
 import type { HugepageLimit, Init, LinuxContainerResources } from '../../cri/index.js';
 import {
   type AnyContainer,
-  aggregatePod,
+  addToLimits,
+  claimedByContainer,
   cpuQuotaMicros,
   cpuShares,
   milliCpuOfShares,
@@ -15,6 +16,8 @@ import {
   quantityMilliValue,
   quantityUnits,
   quantityValue,
+  workloadLimits,
+  workloadRequests,
 } from '../../kube/index.js';
 import type { PodBounds } from '../contracts.js';
 import { memoryQosSettings } from './memory-qos.js';
@@ -54,8 +57,8 @@ export function sandboxResources(
   settings: RuntimeSettings,
   hasExclusiveCpus = false,
 ): Init<LinuxContainerResources> {
-  const requests = aggregatePod(pod.spec, 'requests');
-  const limits = aggregatePod(pod.spec, 'limits');
+  const requests = workloadRequests(pod);
+  const limits = workloadLimits(pod);
   return baseResources(
     { cpuRequest: requests.get('cpu'), cpuLimit: limits.get('cpu'), memoryLimit: limits.get('memory') },
     settings,
@@ -103,11 +106,13 @@ export function containerResources(
   hasExclusiveCpus = false,
 ): Init<LinuxContainerResources> {
   const cpuRequestText = container.resources?.requests?.cpu;
-  const memoryLimit = effectiveLimit(pod, container, 'memory');
+  const memoryLimit = withClaims(pod, container, 'memory');
   const base = baseResources(
     {
-      cpuRequest: cpuRequestText === undefined ? undefined : parseQuantity(cpuRequestText),
-      cpuLimit: effectiveLimit(pod, container, 'cpu'),
+      // What claims give raises the limit only, not the share.
+      cpuRequest:
+        cpuRequestText === undefined ? effectiveLimit(pod, container, 'cpu') : parseQuantity(cpuRequestText),
+      cpuLimit: withClaims(pod, container, 'cpu'),
       memoryLimit,
     },
     settings,
@@ -147,19 +152,36 @@ export function effectiveLimit(
   return parseQuantity(podLimit);
 }
 
+/** A limit of the container's own does not hold for what its claims give it. */
+function withClaims(pod: Pod, container: AnyContainer, name: 'cpu' | 'memory'): Quantity | undefined {
+  const limit = effectiveLimit(pod, container, name);
+  const own = container.resources?.limits?.[name];
+  if (limit === undefined || own === undefined || parseQuantity(own).nanos === 0n) return limit;
+  const limits = new Map([[name, limit]]);
+  addToLimits(limits, claimedByContainer(pod, container.name));
+  return limits.get(name);
+}
+
 /** One entry for each page size of the kernel: 0 where unset, so that no huge pages are unlimited. */
 export function hugepageLimits(
   pod: Pod,
   container: AnyContainer,
   pageSizes: readonly string[],
 ): Init<HugepageLimit>[] {
+  const ofPod = pod.spec.resources?.limits ?? {};
+  const own = container.resources?.limits ?? {};
+  const amounts = new Map(Object.entries(own).map(([name, text]) => [name, parseQuantity(text)]));
+  for (const [name, amount] of claimedByContainer(pod, container.name)) {
+    // Without a limit of its own the container is bound by the pod's, which has the claims in it.
+    if (Object.hasOwn(own, name) || !Object.hasOwn(ofPod, name))
+      addToLimits(amounts, new Map([[name, amount]]));
+  }
+  for (const [name, text] of Object.entries(ofPod))
+    if (!amounts.has(name)) amounts.set(name, parseQuantity(text));
   const limits = new Map<string, number>();
-  for (const list of [pod.spec.resources?.limits, container.resources?.limits]) {
-    for (const [name, amount] of Object.entries(list ?? {})) {
-      if (name.startsWith('hugepages-')) {
-        limits.set(pageSizeName(quantityUnits(name.slice('hugepages-'.length))), quantityUnits(amount));
-      }
-    }
+  for (const [name, amount] of amounts) {
+    if (name.startsWith('hugepages-'))
+      limits.set(pageSizeName(quantityUnits(name.slice('hugepages-'.length))), bytesOf(amount));
   }
   return pageSizes.map((pageSize) => ({ pageSize, limit: limits.get(pageSize) ?? 0 }));
 }
