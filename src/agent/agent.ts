@@ -1,6 +1,7 @@
 /** `createAgent`: the node's agent for a program that owns its process. The code that it runs is loaded by `run`. */
 import type { LoadedConfiguration } from '../config/index.js';
 import type { Kubelet } from '../kubelet/index.js';
+import type { StatsProvider } from '../resources/stats/index.js';
 import type { ClusterSettings, OpenCluster } from './cluster.js';
 import { descriptorSink, type LogSink } from './log-writer.js';
 
@@ -29,6 +30,9 @@ export interface AgentOptions {
   readonly openCluster?: ((node: ClusterSettings) => Promise<OpenCluster>) | undefined;
 }
 
+/** A kubelet that runs, with the statistics that it serves. */
+export type RunningKubelet = Kubelet & { readonly stats: StatsProvider };
+
 export interface Agent {
   /**
    * Runs the node until the signal is aborted, then stops everything but the containers and resolves; nothing of the
@@ -37,7 +41,7 @@ export interface Agent {
    */
   run(signal: AbortSignal): Promise<void>;
   /** Resolves when every port listens and the kubelet has started; rejects when `run` ends before that. */
-  ready(): Promise<Kubelet>;
+  ready(): Promise<RunningKubelet>;
 }
 
 /** Starts nothing yet: `run` does. */
@@ -49,9 +53,9 @@ export function createAgent({
   openCluster,
 }: AgentOptions): Agent {
   const logSink = given ?? descriptorSink(process.stderr.fd);
-  let resolveReady: (kubelet: Kubelet) => void = () => {};
+  let resolveReady: (kubelet: RunningKubelet) => void = () => {};
   let rejectReady: (error: unknown) => void = () => {};
-  const ready = new Promise<Kubelet>((resolve, reject) => {
+  const ready = new Promise<RunningKubelet>((resolve, reject) => {
     resolveReady = resolve;
     rejectReady = reject;
   });

@@ -2,7 +2,7 @@
  * The node's agent as a library: it reads its configuration, connects to the runtime and the cluster, listens, and tells
  * systemd that it is ready. The program that runs it owns arguments, signals and exit codes.
  */
-export { type Agent, type AgentOptions, createAgent } from './agent.js';
+export { type Agent, type AgentOptions, createAgent, type RunningKubelet } from './agent.js';
 export type { ClusterSettings, OpenCluster } from './cluster.js';
 export { ignoreOutputErrors, type LogSink } from './log-writer.js';
 export { chooseNodeName } from './node-name.js';

@@ -2,7 +2,6 @@
 import path from 'node:path';
 import { systemClock } from '../async/index.js';
 import { createCriMetrics } from '../cri/index.js';
-import type { Kubelet } from '../kubelet/index.js';
 import {
   Registry,
   registerBuildInfo,
@@ -12,7 +11,7 @@ import {
 } from '../metrics/index.js';
 import { kubernetesArchitecture } from '../node/index.js';
 import { readMachineFacts } from '../runtime-manager/config/index.js';
-import type { AgentOptions } from './agent.js';
+import type { AgentOptions, RunningKubelet } from './agent.js';
 import type { OpenCluster } from './cluster.js';
 import type { AgentNode } from './kubelet-options.js';
 import { servesMainPort } from './listeners.js';
@@ -41,7 +40,7 @@ type RunAgentOptions = Required<Omit<AgentOptions, 'openCluster'>> & Pick<AgentO
 export async function runAgent(
   options: RunAgentOptions,
   signal: AbortSignal,
-  onReady: (kubelet: Kubelet) => void,
+  onReady: (kubelet: RunningKubelet) => void,
 ): Promise<void> {
   const { configuration, environment, logSink, infoSink, openCluster } = options;
   const { flags, config } = configuration;
@@ -62,7 +61,7 @@ export async function runAgent(
 interface LoggedRun extends Pick<AgentNode, 'configuration' | 'environment' | 'host'> {
   readonly systemd: Systemd;
   readonly log: LoggedTimeline;
-  readonly onReady: (kubelet: Kubelet) => void;
+  readonly onReady: (kubelet: RunningKubelet) => void;
   readonly openCluster: AgentOptions['openCluster'];
 }
 

@@ -16,6 +16,7 @@ import { ObjectDirectory, StandaloneObjects } from '../pods/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
 import { LogHealth, type ServerListener } from '../server/index.js';
 import { describeError } from '../timeline/index.js';
+import type { RunningKubelet } from './agent.js';
 import { openCgroups } from './cgroups.js';
 import type { OpenCluster } from './cluster.js';
 import { type AgentNode, kubeletOptions } from './kubelet-options.js';
@@ -37,7 +38,7 @@ export interface RunKubeletOptions {
   /** Resolves when the agent is to stop. */
   readonly stopped: Promise<'stop'>;
   /** Called once, when every port listens and the kubelet has started. */
-  readonly onReady: (kubelet: Kubelet) => void;
+  readonly onReady: (kubelet: RunningKubelet) => void;
 }
 
 /** Resolves when everything that it started has ended. Rejects with a StartFailure when the kubelet cannot run. */
@@ -131,7 +132,7 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     const failed = kubelet.start();
     const identityLost = cluster?.watchIdentity(tasks);
     reportToSystemd(systemd, kubelet, log.flush, tasks);
-    onReady(kubelet);
+    onReady({ ...kubelet, stats });
     const outcome = await Promise.race([
       failed,
       stopped,

@@ -8,6 +8,7 @@ import {
   decideAccess,
   type ServedApi,
   type TokenIssuer,
+  usageKinds,
 } from '../kube-api/index.js';
 import { ApiError } from '../kube-client/index.js';
 import { type Authenticators, authenticate } from '../server/auth/authenticate.js';
@@ -57,6 +58,7 @@ export function startApiListener(options: ApiListenerOptions): Promise<ServerLis
   });
   const users = new WeakMap<ServerRequest, ApiUser>();
   const kinds = new KindIndex(api.kinds);
+  const allKinds = new KindIndex([...api.kinds, ...usageKinds]);
   const authenticators: Authenticators = {
     anonymous: false,
     certificates: new ClientCertificates({
@@ -81,7 +83,7 @@ export function startApiListener(options: ApiListenerOptions): Promise<ServerLis
         response: statusResponse(new ApiError({ code: 403, message: acting.because })),
       };
     const { user } = acting;
-    const wanted = accessRequest(kinds, request.method, request.path, request.query);
+    const wanted = accessRequest(allKinds, request.method, request.path, request.query);
     const { allowed, reason } = decideAccess(user, wanted);
     if (!allowed) return { kind: 'refused', response: statusResponse(forbidden(user, wanted, reason)) };
     users.set(request, user);

@@ -21,10 +21,13 @@ import {
   servedKinds,
   serverFacts,
   tablePrinter,
+  usageKinds,
+  usageResponses,
 } from '../kube-api/index.js';
 import { detectNodeAddress } from '../kubelet/index.js';
 import { recordedDurableFiles } from '../kubelet/start-up/durable-files.js';
 import { kubernetesArchitecture } from '../node/index.js';
+import type { StatsProvider } from '../resources/stats/index.js';
 import { podRoutes, type ServerListener } from '../server/index.js';
 import type { Route } from '../server/routes.js';
 import { createServices, ServiceAddresses } from '../services/index.js';
@@ -34,6 +37,7 @@ import { type NodeAuthority, openAuthority } from './authority.js';
 import { createApiEndpoint, createFirstObjects } from './first-objects.js';
 import { kubeconfigText, mergedKubeconfig, ownerKubeconfig } from './kubeconfig.js';
 import { serviceAccountTokens } from './service-account-tokens.js';
+import { UsageMeter } from './usage/usage-meter.js';
 
 export interface BareNodeOptions {
   /** Of the agent, as a node of a cluster. */
@@ -118,27 +122,30 @@ async function serve(
   const tokens = serviceAccountTokens({ keyPem: authority.tokenKeyPem, issuer, clock, api });
   const posted = new PostedObjects(api, tokens);
   const local = new LocalKubeApi(api, posted);
-  let routes: readonly Route[] | undefined;
+  let running: { readonly routes: readonly Route[]; readonly stats: StatsProvider } | undefined;
+  const shownKinds = [...api.kinds, ...usageKinds];
+  const usage = new UsageMeter({ nodeName: options.nodeName, clock, stats: () => running?.stats, signal });
   const listener = await startApiListener({
     api,
     handler: new ApiHandler({
       api,
       discovery: new Discovery({
-        kinds: api.kinds,
+        kinds: shownKinds,
         posted: postedKinds,
         serverAddress: `${address}:${options.port}`,
       }),
       printer: tablePrinter,
       others: [
         serverFacts({ kubernetesVersion, platform: `linux/${kubernetesArchitecture(process.arch)}` }),
-        openApiResponses({ kinds: api.kinds, kubernetesVersion }),
+        openApiResponses({ kinds: shownKinds, kubernetesVersion }),
         postedResponses(api, posted),
         scaleResponses(api),
+        usageResponses({ api, reader: usage, printer: tablePrinter }),
       ],
     }),
     authority,
     tokens,
-    kubeletRoutes: () => routes,
+    kubeletRoutes: () => running?.routes,
     address,
     port: options.port,
     clock,
@@ -161,7 +168,7 @@ async function serve(
     if (signal.aborted) return;
     signal.addEventListener('abort', forward, { once: true });
     const nodeIp = (await detectNodeAddress()) ?? address;
-    const running = agent.run(stop.signal);
+    const agentRun = agent.run(stop.signal);
     const controlling = createControllers({
       api: local,
       clock,
@@ -180,17 +187,18 @@ async function serve(
     }).run(stop.signal);
     void agent.ready().then(
       (kubelet) => {
-        routes = podRoutes(kubelet, { splitLogStreams: true, translateStreams: true });
+        const routes = podRoutes(kubelet, { splitLogStreams: true, translateStreams: true });
+        running = { routes, stats: kubelet.stats };
       },
       // Whoever awaits the run hears of it.
       () => undefined,
     );
     try {
-      await Promise.race([running, controlling, services]);
+      await Promise.race([agentRun, controlling, services]);
     } finally {
       signal.removeEventListener('abort', forward);
       stop.abort(signal.reason);
-      await Promise.allSettled([running, controlling, services]);
+      await Promise.allSettled([agentRun, controlling, services]);
     }
   } finally {
     api.endWatches();

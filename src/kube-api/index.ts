@@ -19,3 +19,6 @@ export { PostedObjects, type TokenIssuer } from './posted/responder.js';
 export { ServedApi, type ServedApiOptions } from './server.js';
 export { SimulatedKubeApi, type SimulatedKubeApiOptions } from './sim/simulated-api.js';
 export { tablePrinter } from './tables/printer.js';
+export type { MeasuredUsage, NodeUsage, UsageReader } from './usage/contracts.js';
+export { usageKinds } from './usage/usage-kinds.js';
+export { usageResponses } from './usage/usage-responses.js';

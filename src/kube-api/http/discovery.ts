@@ -162,6 +162,7 @@ function resourcesOf({
   shortNames,
   categories,
   subresources,
+  verbs,
 }: ServedKind): DiscoveredResource[] {
   const { plural, namespaced, kind } = resource;
   return [
@@ -170,7 +171,7 @@ function resourcesOf({
       singularName: singular,
       namespaced,
       kind,
-      verbs: objectVerbs,
+      verbs: verbs ?? objectVerbs,
       ...(shortNames === undefined ? {} : { shortNames }),
       ...(categories === undefined ? {} : { categories }),
     },

@@ -22,6 +22,8 @@ export interface ServedKind<T extends KubeObject = KubeObject> {
   readonly singular: string;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
+  /** Of a kind that is only read: what clients may do with its objects. Absent: everything. */
+  readonly verbs?: readonly ('get' | 'list')[];
   /** Subresources at which the object itself is read and written. */
   readonly subresources: readonly ObjectSubresource[];
   /** Whether changes of the spec are counted in `metadata.generation`. */

@@ -39,7 +39,7 @@ export function openApiPaths(kinds: readonly ServedKind[], refOf: RefOf): OpenAp
 }
 
 function pathsOf(kind: ServedKind, refOf: RefOf): [string, OpenApiNode][] {
-  const { resource } = kind;
+  const { resource, verbs } = kind;
   const root = `/${resource.group === '' ? 'api' : 'apis'}/${apiVersionOf(resource)}`;
   const place = resource.namespaced ? `${root}/namespaces/{namespace}` : root;
   const placed = resource.namespaced ? [inPath('namespace'), pretty] : [pretty];
@@ -58,15 +58,18 @@ function pathsOf(kind: ServedKind, refOf: RefOf): [string, OpenApiNode][] {
     parameters: [inPath('name'), ...placed],
   };
   const named = `${place}/${resource.plural}/{name}`;
+  const everywhere: [string, OpenApiNode][] = resource.namespaced
+    ? [[`${root}/${resource.plural}`, { get: collection.get, parameters: [pretty] }]]
+    : [];
+  // A kind that names its verbs is only read.
+  if (verbs !== undefined)
+    return [
+      ...everywhere,
+      [`${place}/${resource.plural}`, { get: collection.get, parameters: collection.parameters }],
+      [named, { get: object.get, parameters: object.parameters }],
+    ];
   return [
-    ...(resource.namespaced
-      ? [
-          [`${root}/${resource.plural}`, { get: collection.get, parameters: [pretty] }] as [
-            string,
-            OpenApiNode,
-          ],
-        ]
-      : []),
+    ...everywhere,
     [`${place}/${resource.plural}`, collection],
     [named, { ...object, delete: operation('delete', deleting) }],
     ...kind.subresources

@@ -2,6 +2,7 @@
 import { appsTables } from './tables/apps.js';
 import { batchTables } from './tables/batch.js';
 import { metaTables } from './tables/meta.js';
+import { metricsTables } from './tables/metrics.js';
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
@@ -56,6 +57,7 @@ function packageOf(type: string): string {
   if (known !== undefined) return known;
   if (Object.hasOwn(metaTables, type)) return meta;
   if (Object.hasOwn(appsTables, type)) return 'io.k8s.api.apps.v1';
+  if (Object.hasOwn(metricsTables, type)) return 'io.k8s.metrics.pkg.apis.metrics.v1beta1';
   if (type.startsWith('WorkloadPodGroup')) return 'io.k8s.api.scheduling.v1alpha3';
   return Object.hasOwn(batchTables, type) ? 'io.k8s.api.batch.v1' : 'io.k8s.api.core.v1';
 }

@@ -6,6 +6,8 @@ export interface TableColumn {
   readonly name: string;
   readonly type: 'string' | 'integer';
   readonly description: string;
+  /** What the text stands for, as in `quantity`. */
+  readonly format?: string;
   /** Shown only with `-o wide`. */
   readonly wide?: boolean;
 }

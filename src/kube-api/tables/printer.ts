@@ -3,6 +3,7 @@ import type { KubeObject } from '../../kube/types/index.js';
 import type { TablePrinter } from '../http/render.js';
 import { ageColumn, ageOf, type KindTable, type TableColumn } from './columns.js';
 import * as objects from './object-tables.js';
+import { nodeMetricsTable, podMetricsTable } from './usage-tables.js';
 import * as workloads from './workload-tables.js';
 
 const tables: ReadonlyMap<string, KindTable> = new Map([
@@ -30,12 +31,18 @@ const tables: ReadonlyMap<string, KindTable> = new Map([
   ['leases', objects.leaseTable],
 ]);
 
+/** Their plurals are those of what they measure. */
+const usageTables: ReadonlyMap<string, KindTable> = new Map([
+  ['NodeMetrics', nodeMetricsTable],
+  ['PodMetrics', podMetricsTable],
+]);
+
 const nameColumn: TableColumn = { name: 'Name', type: 'string', description: 'Name of the object' };
 const onlyAge: KindTable = { columns: [ageColumn], row: (object, nowMs) => [ageOf(object, nowMs)] };
 
 export const tablePrinter: TablePrinter = {
   table({ resource }, shown, { nowMs, include, withColumns }) {
-    const { columns, row } = tables.get(resource.plural) ?? onlyAge;
+    const { columns, row } = usageTables.get(resource.kind) ?? tables.get(resource.plural) ?? onlyAge;
     // The rows of events begin with a time: their names mean nothing.
     const first = resource.plural === 'events' ? [] : [nameColumn];
     return {
@@ -50,8 +57,14 @@ export const tablePrinter: TablePrinter = {
   },
 };
 
-function definition({ name, type, description, wide = false }: TableColumn): unknown {
-  return { name, type, format: name === 'Name' && !wide ? 'name' : '', description, priority: wide ? 1 : 0 };
+function definition({ name, type, description, format = '', wide = false }: TableColumn): unknown {
+  return {
+    name,
+    type,
+    format: name === 'Name' && !wide ? 'name' : format,
+    description,
+    priority: wide ? 1 : 0,
+  };
 }
 
 function partial({ metadata }: KubeObject): unknown {

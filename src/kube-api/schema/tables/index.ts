@@ -10,6 +10,7 @@ import { podStatusTables } from './core-pod-status.js';
 import { corePodTables } from './core-pods.js';
 import { coreVolumeTables } from './core-volumes.js';
 import { metaTables } from './meta.js';
+import { metricsTables } from './metrics.js';
 import { otherTables } from './others.js';
 
 /** Each field and its kind of value, as in `PodSpec.containers: '[]Container!'`. */
@@ -28,4 +29,5 @@ export const typeTables: Readonly<Record<string, FieldNotations>> = {
   ...appsTables,
   ...batchTables,
   ...otherTables,
+  ...metricsTables,
 };
