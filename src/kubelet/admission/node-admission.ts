@@ -13,6 +13,7 @@ import {
   operatingSystemLabel,
   toleratedTaints,
 } from './node-fit.js';
+import { podLevelResources } from './pod-level-admission.js';
 import { type PressureNow, withoutPressure } from './pressure.js';
 import { appArmor, strictGroups } from './security-admission.js';
 import { allowedSysctls } from './sysctls.js';
@@ -52,6 +53,7 @@ export function nodeAdmission(
       toleratedTaints(node, gates.enabled('TaintTolerationComparisonOperators')),
     ]),
     appArmor(host.isAppArmorEnabled),
+    podLevelResources(gates.enabled('PodLevelResources')),
     declaredNodeFeatures(() => [
       ...declaredFeatures({ gates, config }),
       ...runtimeBoundFeatures(gates)

@@ -409,6 +409,13 @@ describe('what is told', () => {
       '{"initContainers":[{"name":"i","resources":{}}],"containers":[{"name":"a","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"1"}}},{"name":"b","resources":{}}],"generation":3,"error":"no room"}',
     );
   });
+  it('of a resize with what has a meaning in web pages', () => {
+    const text = resizeText(pod([container('a')]), 1, '<b> & "c"\u2028');
+    expect(text).toBe(
+      String.raw`{"containers":[{"name":"a","resources":{}}],"generation":1,"error":"\u003cb\u003e \u0026 \"c\"\u2028"}`,
+    );
+    expect(JSON.parse(text)).toMatchObject({ error: '<b> & "c"\u2028' });
+  });
   it.each<[string, ResourceRequirements, ResourceRequirements, string[]]>([
     ['nothing', requests('1'), requests('1000m'), []],
     ['more', requests('1'), requests('2'), ['cpu requests increase']],

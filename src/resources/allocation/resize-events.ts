@@ -15,12 +15,18 @@ export function resizeText(pod: Pod, generation: number | undefined, error = '')
   const listed = (containers: Pod['spec']['containers']) =>
     containers.map(({ name, resources }) => ({ name, resources: shown(resources) }));
   const init = pod.spec.initContainers ?? [];
-  return JSON.stringify({
+  const text = JSON.stringify({
     ...(init.length === 0 ? {} : { initContainers: listed(init) }),
     containers: listed(pod.spec.containers),
     generation: generation ?? 0,
     ...(error === '' ? {} : { error }),
   });
+  return text.replace(/[<>&\u2028\u2029]/g, asCode);
+}
+
+/** As the reference writes what must not stand in a web page. */
+function asCode(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 function shown({ limits, requests, claims }: ResourceRequirements = {}): ResourceRequirements {
