@@ -1,4 +1,5 @@
 /** One run of the agent from the first check to the end: the order in which it opens things, and closes them again. */
+import { release } from 'node:os';
 import path from 'node:path';
 import { systemClock } from '../async/index.js';
 import { createCriMetrics } from '../cri/index.js';
@@ -18,12 +19,14 @@ import { servesMainPort } from './listeners.js';
 import { whileLocked } from './lock-file.js';
 import { type LoggedTimeline, loggedTimeline } from './log.js';
 import { chooseNodeName } from './node-name.js';
+import { limitOpenFiles } from './open-files.js';
 import { runKubelet } from './run-kubelet.js';
 import { connectRuntime, validateRuntime } from './runtime-connection.js';
 import {
   announce,
   announceConfiguration,
   announceInsecure,
+  announceMemoryQos,
   refuseImpossible,
   setOomScore,
 } from './start-checks.js';
@@ -77,10 +80,19 @@ async function runLogged(
   try {
     announceConfiguration(configuration, timeline);
     announce(configuration, timeline);
+    announceMemoryQos(
+      configuration,
+      { cgroupVersion: host.cgroupVersion, kernelRelease: release() },
+      timeline,
+    );
     await announceInsecure(configuration, servesMainPort(configuration), timeline);
     const namespaceRule = userNamespaceRule(configuration.featureGates);
     announceUserNamespace(namespaceRule, timeline);
     await setOomScore(config.oomScoreAdj, namespaceRule, timeline);
+    await limitOpenFiles(
+      { maxOpenFiles: config.maxOpenFiles, isAsked: configuration.explicit.has('maxOpenFiles') },
+      { clock: systemClock, timeline },
+    );
     const registry = new Registry();
     registerProcessMetrics(registry);
     registerBuildInfo(registry, {

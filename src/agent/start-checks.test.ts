@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { loadConfiguration } from '../config/index.js';
+import { loadConfiguration, resolveFeatureGates } from '../config/index.js';
 import { Timeline, type TimelineEntry } from '../timeline/index.js';
-import { announce, announceConfiguration } from './start-checks.js';
+import { announce, announceConfiguration, announceMemoryQos } from './start-checks.js';
 
 /** What is told of the configuration that the flags make. */
 async function told(manifestUrl: string): Promise<readonly TimelineEntry[]> {
@@ -44,7 +44,11 @@ it.each([
 
 const inert = 'settings without effect in this build: ';
 it.each<[string, string[]]>([
-  ['DRANodeAllocatableResources', [`${inert}featureGates.DRANodeAllocatableResources`]],
+  [
+    'LocalStorageCapacityIsolationFSQuotaMonitoring',
+    [`${inert}featureGates.LocalStorageCapacityIsolationFSQuotaMonitoring`],
+  ],
+  ['DRANodeAllocatableResources', []],
   ['InPlacePodVerticalScalingMemoryBackedVolumes', []],
   ['InPlacePodVerticalScalingExclusiveCPUs', []],
   ['InPlacePodVerticalScalingExclusiveMemory', []],
@@ -82,4 +86,18 @@ it.each<[string, string[]]>([
   announce(loaded, timeline);
   const warnings = timeline.ofNode().filter(({ what }) => what === 'config.inert');
   expect(warnings.map(({ message }) => message)).toEqual(expected);
+});
+
+it.each<[rule: string, gate: boolean, version: 1 | 2, kernel: string, expected: RegExp | undefined]>([
+  ['version 1 of cgroups', true, 1, '6.1.0', /no effect with cgroups of version 1/],
+  ['a kernel that throttles badly', true, 2, '5.8.18-generic', /kernel 5\.8\.18-generic is older than 5\.9/],
+  ['a kernel of an older major version', true, 2, '4.18.0-553.el8', /is older than 5\.9/],
+  ['a kernel that throttles well', true, 2, '5.10.0-28-amd64', undefined],
+  ['the gate that is off', false, 1, '4.18.0', undefined],
+])('tells of protected memory with %s', (_rule, gate, cgroupVersion, kernelRelease, expected) => {
+  const timeline = new Timeline();
+  const featureGates = resolveFeatureGates({ MemoryQoS: gate }).gates;
+  announceMemoryQos({ featureGates }, { cgroupVersion, kernelRelease }, timeline);
+  const messages = timeline.ofNode().map(({ message }) => message);
+  expect(messages).toEqual(expected === undefined ? [] : [expect.stringMatching(expected)]);
 });

@@ -130,6 +130,29 @@ export async function announceInsecure(
   }
 }
 
+/** The first kernel on which a cgroup at `memory.high` makes progress whatever it does. */
+const throttlingKernel = [5, 9] as const;
+
+/** Says where protecting and slowing down the memory of pods does not work as it should. */
+export function announceMemoryQos(
+  { featureGates }: Pick<LoadedConfiguration, 'featureGates'>,
+  { cgroupVersion, kernelRelease }: Pick<MachineFacts, 'cgroupVersion'> & { readonly kernelRelease: string },
+  timeline: Timeline,
+): void {
+  if (!featureGates.enabled('MemoryQoS')) return;
+  const [major = 0, minor = 0] = kernelRelease.split('.').map((part) => Number.parseInt(part, 10));
+  const [firstMajor, firstMinor] = throttlingKernel;
+  const isOld = major < firstMajor || (major === firstMajor && minor < firstMinor);
+  const message =
+    cgroupVersion === 1
+      ? 'the gate MemoryQoS has no effect with cgroups of version 1'
+      : isOld
+        ? `processes may hang where memory.high holds them back: kernel ${kernelRelease} is older than ${firstMajor}.${firstMinor}`
+        : undefined;
+  if (message !== undefined)
+    timeline.record({ kind: 'notice', what: 'config.warning', message, level: 'warn' });
+}
+
 /** Lets the kernel spare the agent when memory runs out; failing to is only worth a note. */
 export async function setOomScore(adj: number, rule: UserNamespaceRule, timeline: Timeline): Promise<void> {
   try {

@@ -442,7 +442,7 @@ const rows = [
     default: 1_000_000,
     flag: 'max-open-files',
     rule: notNegative,
-    about: 'Open file limit of this process; the service manager sets it here',
+    about: 'Open file limit of this process; the default only raises a lower one',
   }),
   field('contentType', 'string', {
     default: 'application/vnd.kubernetes.protobuf',

@@ -65,6 +65,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'failSwapOn',
   'protectKernelDefaults',
   'oomScoreAdj',
+  'maxOpenFiles',
   'podCIDR',
   'authentication',
   'authorization',

@@ -29,6 +29,8 @@ const operandMarks = {
   mount: '--',
   multipath: 'none',
   multipathd: 'none',
+  // Has a program to start as operands, and options for everything else.
+  prlimit: 'none',
   ps: 'none',
   resize2fs: 'none',
   script: '--',

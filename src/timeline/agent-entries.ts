@@ -16,6 +16,8 @@ export interface AgentEntries {
   'agent.sources': NoData;
   /** The agent's own OOM score could not be set. */
   'agent.oom': NoData;
+  /** The agent's own limit of open files could not be set. */
+  'agent.openFiles': NoData;
   /** The collector does not take traces, or does again: then with the spans that were lost. */
   'tracing.export': { lostSpans: number } | NoData;
   /** A defect in the agent. */

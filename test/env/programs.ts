@@ -65,7 +65,18 @@ export const packages: Readonly<Record<string, PackageRow>> = {
   tar: { need: 'base', programs: ['tar'] },
   'util-linux': {
     need: 'base',
-    programs: ['blkid', 'flock', 'fsck', 'mkfs', 'nsenter', 'pivot_root', 'setpriv', 'setsid', 'unshare'],
+    programs: [
+      'blkid',
+      'flock',
+      'fsck',
+      'mkfs',
+      'nsenter',
+      'pivot_root',
+      'prlimit',
+      'setpriv',
+      'setsid',
+      'unshare',
+    ],
   },
 
   'dbus-daemon': { need: 'unit', programs: ['dbus-daemon'] },
