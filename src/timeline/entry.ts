@@ -27,6 +27,8 @@ export interface EventInfo {
   readonly node?: string;
   /** The same for a PersistentVolumeClaim. */
   readonly claim?: { readonly namespace: string; readonly name: string; readonly uid: string };
+  /** The same for a PersistentVolume. */
+  readonly volume?: { readonly name: string; readonly uid: string };
   /** Annotations of the Kubernetes event. */
   readonly annotations?: Readonly<Record<string, string>>;
 }

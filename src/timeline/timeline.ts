@@ -142,6 +142,22 @@ export class Timeline {
     });
   }
 
+  /** The same about a PersistentVolume. */
+  volumeEvent(
+    { name, uid }: { readonly name: string; readonly uid: string },
+    type: EventInfo['type'],
+    reason: string,
+    message: string,
+  ): TimelineEntry {
+    return this.record({
+      kind: 'event',
+      what: `event.${reason}`,
+      message,
+      ...this.#repeatLevel(`${uid} ${reason} ${message}`),
+      event: { type, reason, volume: { name, uid } },
+    });
+  }
+
   /** The entries of a pod that are still kept, oldest first. */
   ofPod(uid: string): readonly TimelineEntry[] {
     return this.#pods.get(uid)?.list() ?? [];

@@ -63,6 +63,14 @@ export class VolumeFailure extends Error {
   }
 }
 
+/** The disk could not be mounted, and has another file system than it was to be mounted with. */
+export class FileSystemMismatch extends VolumeFailure {
+  constructor(failure: Error) {
+    const kind = failure instanceof VolumeFailure ? failure.failureClass : 'final';
+    super(kind, failure.message, { cause: failure });
+  }
+}
+
 export interface VolumeTraits {
   /** Whether fsGroup and relabelling apply. */
   readonly managed: boolean;

@@ -1,8 +1,10 @@
 /** Builds the pod syncer: gives it what one step of a pod's life needs of the rooms around it. */
+import { parseIp } from '../../kube/index.js';
 import type { ReasonCache, StatusManager } from '../../pods/status/index.js';
 import type { RuntimeManager } from '../../runtime-manager/index.js';
 import type { Pleg } from '../../runtime-manager/pleg/index.js';
 import type { UserNamespaces } from '../../runtime-manager/userns/index.js';
+import { podRef } from '../../timeline/index.js';
 import type { PodVolumes } from '../ports.js';
 import type { Probes } from '../rooms/create-probes.js';
 import type { KubeletSettings } from '../settings.js';
@@ -78,6 +80,8 @@ export function createPodSyncer(
       nodeIps: settings.nodeIps,
       showsStopSignals: settings.gates.enabled('ContainerStopSignals'),
       showsVolumeImages: settings.gates.enabled('ImageVolumeWithDigest'),
+      onOtherHostFamily: (pod, had, has) =>
+        timeline.event(podRef(pod), 'Warning', 'HostIPsIPFamilyMismatch', otherHostFamily(had, has)),
     }),
     reasons,
     allocation: rooms.allocation,
@@ -103,4 +107,9 @@ export function createPodSyncer(
     cgroups,
     mirrors,
   });
+}
+
+function otherHostFamily(had: string, has: string): string {
+  const shown = (ip: string): string => `IPv${parseIp(ip)?.family ?? ''} node IP (${ip})`;
+  return `Kubelet detected an ${shown(had)}, but the cloud provider selected an ${shown(has)}; pass an explicit \`--node-ip\` to kubelet to fix this.`;
 }

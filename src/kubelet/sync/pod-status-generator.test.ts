@@ -71,6 +71,23 @@ describe('createPodStatusGenerator', () => {
     expect(early).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
     expect(late.reason).toBeUndefined();
   });
+  it.each([
+    ['another family', '10.0.0.1', 'fd00::1', [['10.0.0.1', 'fd00::1']]],
+    ['another address of the same family', '10.0.0.1', '10.0.0.2', []],
+    ['no address so far', undefined, 'fd00::1', []],
+  ])('tells of a node whose first address has %s', (_rule, hostIP, address, expected) => {
+    const told: string[][] = [];
+    const generate = generator({
+      statuses: { get: () => (hostIP === undefined ? {} : { hostIP }) },
+      node: () => ({
+        metadata: { name: 'n' },
+        status: { addresses: [{ type: 'InternalIP', address }] },
+      }),
+      onOtherHostFamily: (_pod, ...families) => told.push(families),
+    });
+    generate(podOf(), absentPodStatus('p'), false);
+    expect(told).toEqual(expected);
+  });
   it('shows the addresses of the node as the cluster knows it now', () => {
     let address = '10.0.0.1';
     const node = () => ({

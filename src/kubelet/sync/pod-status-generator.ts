@@ -7,6 +7,7 @@ import {
   type Pod,
   type PodCondition,
   type PodStatus,
+  parseIp,
   type ResourceRequirements,
   type ResourceStatus,
 } from '../../kube/index.js';
@@ -41,6 +42,8 @@ export interface PodStatusGeneratorOptions {
   readonly nodeIps: readonly string[] | undefined;
   readonly showsStopSignals: boolean;
   readonly showsVolumeImages: boolean;
+  /** Called when the node's first address is of another family than the one that the pod's status had. */
+  readonly onOtherHostFamily?: (pod: Pod, had: string, has: string) => void;
 }
 
 export type GenerateStatus = (pod: Pod, observed: ObservedPodStatus, podIsTerminal: boolean) => PodStatus;
@@ -51,17 +54,22 @@ export function createPodStatusGenerator(options: PodStatusGeneratorOptions): Ge
   return (pod, observed, podIsTerminal) => {
     const uid = pod.metadata.uid;
     const handler = runtimeHandlerInUse(pod, observed);
+    const cached = statuses.get(uid);
+    const hostIps = hostIpsOf(node()?.status?.addresses ?? []);
+    const [had, has] = [cached?.hostIP ?? pod.status?.hostIP, hostIps[0]];
+    if (had !== undefined && has !== undefined && parseIp(had)?.family !== parseIp(has)?.family)
+      options.onOtherHostFamily?.(pod, had, has);
     return generatePodStatus({
       pod,
       observed,
-      cached: statuses.get(uid),
+      cached,
       podIsTerminal,
       nowMs: clock.now(),
       runtimeName: options.runtimeName(),
       startFailure: (container) => reasons.get(uid, container),
       probes,
       nodeIps,
-      hostIps: hostIpsOf(node()?.status?.addresses ?? []),
+      hostIps,
       supportsRecursiveReadOnly:
         handler === undefined ? undefined : options.supportsRecursiveReadOnly(handler),
       showsStopSignals,

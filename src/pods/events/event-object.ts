@@ -55,6 +55,7 @@ function involvedObjectOf(
     return { apiVersion: 'v1', kind: 'Node', name: event.node, ...known };
   }
   if (event?.claim !== undefined) return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', ...event.claim };
+  if (event?.volume !== undefined) return { apiVersion: 'v1', kind: 'PersistentVolume', ...event.volume };
   if (pod === undefined) return undefined;
   const { uid, name, namespace } = pod;
   const fieldPath = event?.fieldPath === undefined ? {} : { fieldPath: event.fieldPath };

@@ -2,6 +2,7 @@
 import { BoundedMap, type Clock, errorText } from '../../async/index.js';
 import { formatDuration, formatNanoTimestampOfMs, goQuote, type Pod } from '../../kube/index.js';
 import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
+import { FileSystemMismatch } from '../contracts.js';
 import type { ExpansionSubject } from '../expansion/index.js';
 import type { VolumeMetrics } from '../metrics.js';
 import type { MappedPaths } from './block-operations.js';
@@ -95,6 +96,7 @@ export class VolumeRecorder {
     if (reason !== undefined && pod !== undefined) {
       this.#timeline.event(pod, 'Warning', reason, errorText(error));
     }
+    this.#tellMismatch(operation, error);
     const waiting = waitingIn(operation);
     if (waiting !== undefined) this.waits.failed(waiting, error, this.#clock.now() + delayMs);
     const untilText = formatNanoTimestampOfMs(this.#clock.now() + delayMs);
@@ -109,6 +111,16 @@ export class VolumeRecorder {
       error,
       data: { plugin: pluginName, volume: operation.key.uniqueName },
     });
+  }
+
+  /** Whoever made the volume can help. */
+  #tellMismatch(operation: PlannedOperation, error: unknown): void {
+    if (operation.name !== 'volume_mount' || !(error instanceof FailedMount)) return;
+    const { spec, innerName } = operation.wanted;
+    if (spec.kind !== 'persistent' || !(error.cause instanceof FileSystemMismatch)) return;
+    const { name = innerName, uid = '' } = spec.persistentVolume.metadata;
+    const message = `MountVolume failed for volume ${goQuote(innerName)} ${error.cause.message}`;
+    this.#timeline.volumeEvent({ name, uid }, 'Warning', 'FailedMountOnFilesystemMismatch', message);
   }
 
   /** Users of block volumes are told where the device is. */

@@ -1,7 +1,16 @@
 /** Prepares a disk for mounting with the system's tools. */
-import type { Clock } from '../../async/index.js';
+import { asError, type Clock } from '../../async/index.js';
 import { type CommandLine, endText, plainEnvironment, runProgram } from '../../programs/index.js';
-import { checkProblem, diskFormat, diskStep, probeCommand, type ToolOutcome } from './disk-format.js';
+import { FileSystemMismatch } from '../contracts.js';
+import {
+  checkProblem,
+  type DiskFormat,
+  type DiskStep,
+  diskFormat,
+  diskStep,
+  probeCommand,
+  type ToolOutcome,
+} from './disk-format.js';
 
 /** Runs a tool to its end; rejects only if it cannot be run at all. */
 export type RunTool = (command: CommandLine, signal: AbortSignal) => Promise<ToolOutcome>;
@@ -12,10 +21,36 @@ export interface Disk {
   readonly readOnly: boolean;
 }
 
-export async function prepareDisk(run: RunTool, disk: Disk, signal: AbortSignal): Promise<void> {
-  const { device, fsType } = disk;
-  const probe = await run(probeCommand(device), signal);
-  const step = diskStep(device, diskFormat(probe, device), disk);
+/** What is on the disk is mounted as it is; only a mount that fails tells that it is something else than was asked for. */
+export async function prepareAndMount(
+  run: RunTool | undefined,
+  disk: Disk,
+  mount: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = run === undefined ? undefined : await prepareDisk(run, disk, signal);
+  try {
+    await mount();
+  } catch (error) {
+    if (found === undefined || found.fsType === disk.fsType) throw error;
+    throw new FileSystemMismatch(asError(error));
+  }
+}
+
+/** What was on the disk before; undefined for one that was empty. */
+async function prepareDisk(run: RunTool, disk: Disk, signal: AbortSignal): Promise<DiskFormat | undefined> {
+  const { device } = disk;
+  const found = diskFormat(await run(probeCommand(device), signal), device);
+  await takeStep(run, disk, diskStep(device, found, disk), signal);
+  return found;
+}
+
+async function takeStep(
+  run: RunTool,
+  { device, fsType }: Disk,
+  step: DiskStep,
+  signal: AbortSignal,
+): Promise<void> {
   switch (step.kind) {
     case 'nothing':
       return;

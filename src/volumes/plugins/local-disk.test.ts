@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
 import { linuxHost, mountAt } from '../../host/index.js';
 import type { Pod } from '../../kube/index.js';
-import type { VolumePlugin, VolumeSpec } from '../contracts.js';
+import { FileSystemMismatch, type VolumePlugin, type VolumeSpec } from '../contracts.js';
 import { diskTools } from './disk-tools.js';
 import { localVolumes } from './local.js';
 
@@ -48,6 +48,21 @@ describe('a local volume on a disk', () => {
     metadata: { uid: 'u', name: 'p', namespace: 'default' },
     spec: { containers: [], securityContext: { fsGroup: 5 } },
   };
+
+  it('says of a disk that cannot be mounted that it has another file system', async () => {
+    execFileSync('mkfs.ext4', ['-q', device]);
+    const spec = on(false);
+    if (spec.kind !== 'persistent') throw new Error('the volume is not persistent');
+    const local = { path: device, fsType: 'vfat' };
+    const { persistentVolume } = spec;
+    const asked = { ...spec, persistentVolume: { ...persistentVolume, spec: { local } } };
+    const failure = await plugin.devices?.mountDevice(asked, signal).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(FileSystemMismatch);
+    expect(String(failure)).toContain('mount failed');
+  });
 
   it('formats an empty disk once, mounts it once, and releases it', async () => {
     const spec = on(false);

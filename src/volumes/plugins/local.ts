@@ -14,7 +14,7 @@ import { type SetUpRequest, type VolumePlugin, type VolumeSpec, volumeModeOf } f
 import { giveToPodGroup } from '../ownership/index.js';
 import { adminMountOptions } from './admin-mount-options.js';
 import { hasBindFlags } from './bind-flags.js';
-import { prepareDisk, type RunTool } from './disk-tools.js';
+import { prepareAndMount, type RunTool } from './disk-tools.js';
 import { growFileSystem, hindered } from './file-system-growth.js';
 import { innerNameOf } from './inner-name.js';
 import { localBlockVolumes } from './local-block.js';
@@ -79,10 +79,14 @@ export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
         const fsType = localSource(spec)?.fsType || 'ext4';
         const mountOptions = adminMountOptions(spec);
         const readOnly = isReadOnly(spec);
-        if (runDiskTool !== undefined)
-          await prepareDisk(runDiskTool, { device: path, fsType, readOnly }, signal);
         const ownOptions = readOnly ? ['ro', ...mountOptions] : mountOptions;
-        await mountOrCleanUp(host, { source: path, target, fsType, options: ownOptions }, signal);
+        const request = { source: path, target, fsType, options: ownOptions };
+        await prepareAndMount(
+          runDiskTool,
+          { device: path, fsType, readOnly },
+          () => mountOrCleanUp(host, request, signal),
+          signal,
+        );
       },
       unmountDevice: ({ innerName }) => cleanMountPoint(host, devicePath(innerName)),
     },

@@ -21,7 +21,7 @@ import {
 import { escapePluginName } from '../../manager/states.js';
 import { labelOption } from '../../selinux/index.js';
 import { adminMountOptions } from '../admin-mount-options.js';
-import { prepareDisk, type RunTool } from '../disk-tools.js';
+import { prepareAndMount, type RunTool } from '../disk-tools.js';
 import { growFileSystem, hindered } from '../file-system-growth.js';
 import { innerNameOf } from '../inner-name.js';
 import type { DiskNetwork, DiskSecret, RemoteVolume } from './disk-network.js';
@@ -129,11 +129,15 @@ export class RemoteDisks<Disk> {
       await host.files.mkdir(target, { mode: directoryMode, recursive: true });
       const record = this.#network.record?.(disk);
       if (record !== undefined) await replaceFile(host.files, join(target, record.name), record.text);
-      if (runDiskTool !== undefined) await prepareDisk(runDiskTool, { device, fsType, readOnly }, signal);
-      await this.#noteLabel(this.nameOf(disk), seLinuxLabel);
       const labelOptions = seLinuxLabel === '' ? [] : [labelOption(seLinuxLabel)];
       const ownOptions = [...(readOnly ? ['ro'] : []), ...adminMountOptions(spec), ...labelOptions];
-      await host.mounts.mount({ source: device, target, fsType, options: ownOptions }, signal);
+      const mount = async (): Promise<void> => {
+        await this.#noteLabel(this.nameOf(disk), seLinuxLabel);
+        await host.mounts
+          .mount({ source: device, target, fsType, options: ownOptions }, signal)
+          .catch(uncertain);
+      };
+      await prepareAndMount(runDiskTool, { device, fsType, readOnly }, mount, signal);
     } catch (error) {
       uncertain(error);
     }
