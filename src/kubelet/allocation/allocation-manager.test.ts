@@ -20,11 +20,12 @@ function podOf(uid: string, cpu: string, generation = 1): Pod {
 interface WorldOptions {
   readonly answer?: ResizeAnswer;
   readonly sources?: { ready: boolean };
+  readonly features?: readonly string[];
 }
 
 async function world(
   pods: readonly Pod[],
-  { answer = { admit: true }, sources = { ready: true } }: WorldOptions = {},
+  { answer = { admit: true }, sources = { ready: true }, features = [] }: WorldOptions = {},
 ) {
   const clock = new VirtualClock();
   const timeline = new Timeline({ clock });
@@ -63,7 +64,7 @@ async function world(
     },
     pods: { byUid: (uid) => known.get(uid) },
     active: () => [...known.values()],
-    features: [],
+    features,
     turns: new Gate(1),
     allSourcesReady: () => sources.ready,
     sync: () => {},
@@ -126,6 +127,21 @@ describe('a pod that ends while resizes are tried', () => {
     expect(states.conditions(ends)).toEqual([]);
     expect(reasons.filter((reason) => reason.startsWith(`${ends} `))).toEqual([]);
   });
+});
+
+it.each([
+  ['the node declares it', ['InPlacePodVerticalScalingInitContainers'], []],
+  ['the node does not declare it', [], ['a FailedNodeDeclaredFeaturesCheck']],
+])('tells of a resize that needs a feature where %s', async (_rule, features, told) => {
+  const withInit = (cpu: string, generation: number): Pod => {
+    const pod = podOf('a', '1', generation);
+    const init = { name: 'init', image: 'i', resources: { requests: { cpu } } };
+    return { ...pod, spec: { ...pod.spec, initContainers: [init] } };
+  };
+  const { reasons, update, settled } = await world([withInit('1', 1)], { answer: deferred, features });
+  update(withInit('2', 2));
+  await settled();
+  expect(reasons.filter((reason) => reason.includes('Features'))).toEqual(told);
 });
 
 it('a pod that ends while a resize waits and another is under way shows neither', async () => {
