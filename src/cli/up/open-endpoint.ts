@@ -49,7 +49,8 @@ export async function openEndpoint(
         line,
         podNetwork,
         usesCgroups: true,
-        close: () => containerd.stop(),
+        // The next "nodelet up" takes the pods over.
+        close: () => containerd.stop({ leavesPods: true }),
       };
     }
     case 'process': {

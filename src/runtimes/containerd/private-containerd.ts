@@ -91,8 +91,11 @@ export class PrivateContainerd {
     await importImages(this.endpoint, archive, signal);
   }
 
-  /** Stops it and removes its network. All pods must be gone; the caller removes the directories. */
-  async stop(): Promise<void> {
+  /**
+   * Stops it. Its network goes too, so all pods must be gone, and the caller removes the directories; with `leavesPods`
+   * everything that they need stays for the next one in the same directories.
+   */
+  async stop({ leavesPods = false }: { readonly leavesPods?: boolean } = {}): Promise<void> {
     await this.#tasks.stop();
     const child = this.#child;
     if (child !== undefined && isRunning(child)) {
@@ -102,6 +105,7 @@ export class PrivateContainerd {
       await exited;
       timer.cancel();
     }
+    if (leavesPods) return;
     if (this.#options.cniBinDir !== undefined) await removeNetwork(this.#network);
     await removeSharedLeftovers();
   }
