@@ -56,6 +56,7 @@ import { untilVitalFailure } from './start-up/vital-tasks.js';
 import { followChangedObjects } from './sync/changed-objects.js';
 import { podsWithStatuses } from './sync/configured-pods.js';
 import { createHousekeeping } from './sync/create-housekeeping.js';
+import { Leftovers } from './sync/leftovers.js';
 import { createPodSyncer } from './sync/create-pod-syncer.js';
 import { DeadContainers } from './sync/dead-containers.js';
 import { handlePlegEvents } from './sync/pleg-events.js';
@@ -421,6 +422,14 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       removeAllDeadContainers: (uid) => deadContainers.removeAll(uid),
       onMirror: (pod) => membership?.mirrorSeen(pod),
       refusals,
+      leftovers: new Leftovers({
+        clock,
+        timeline,
+        observedPods: () => pleg.observedPods(),
+        isConfigured: (uid) => pods.byUid(uid) !== undefined,
+        allSourcesReady,
+        signal: tasks.signal,
+      }),
     }),
   );
   const retries = new RefusedRetries({

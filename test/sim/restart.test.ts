@@ -199,3 +199,44 @@ describe('a reboot', () => {
     },
   );
 });
+
+describe('a kubelet that becomes the node of another cluster', () => {
+  it('ends what the former one gave it before it starts a pod of the new one', async () => {
+    const machine = new Machine();
+    const first = await startNode({ machine });
+    first.set([apiPod('web', { uid: 'old', sim: { 'stop-delay': '10s' } }), apiPod('db', { uid: 'old-db' })]);
+    await first.untilReady('web');
+    await first.stop();
+    const node = await startNode({ machine });
+    const wanted = [apiPod('web', { uid: 'new' }), apiPod('other')];
+    node.set(wanted);
+    const uids = (): Set<string> => new Set(machine.running().map(({ podUid }) => podUid));
+    const isOld = (uid: string): boolean => uid.startsWith('old');
+    for (let step = 0; step < 200 && !allReady(node, wanted); step++) {
+      const running = [...uids()];
+      expect(running.every(isOld) || !running.some(isOld)).toBe(true);
+      await node.advance(50);
+    }
+    await untilAllReady(node, wanted);
+    expectRunning(machine, wanted);
+  });
+
+  it('keeps the static pods, and lets them wait for nothing', async () => {
+    const machine = new Machine();
+    const first = await startNode({ machine, sources: ['file', 'api'] });
+    first.set([staticPod('fixed')], 'file');
+    first.set([apiPod('web', { uid: 'old' })]);
+    await first.untilReady(staticName('fixed'));
+    await first.untilReady('web');
+    const [fixed] = machine.running(staticName('fixed'));
+    await first.stop();
+    const node = await startNode({ machine, sources: ['file', 'api'] });
+    node.set([staticPod('fixed'), staticPod('added')], 'file');
+    await node.untilReady(staticName('added'));
+    expect(machine.running('web')).toHaveLength(1);
+    node.set([apiPod('web', { uid: 'new' })]);
+    await node.until('the new pod runs', () => machine.running('web').some(({ podUid }) => podUid === 'new'));
+    expectUntouched(machine, [fixed!]);
+    expectRunning(machine, [staticPod('fixed'), staticPod('added'), apiPod('web', { uid: 'new' })]);
+  });
+});

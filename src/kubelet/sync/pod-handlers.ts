@@ -23,6 +23,7 @@ import { resourceMode } from '../admission/resource-mode.js';
 import type { AllocationAdmission } from '../allocation/allocation-admission.js';
 import type { AllocationManager } from '../allocation/allocation-manager.js';
 import type { KubeletMetrics } from '../metrics.js';
+import type { Leftovers } from './leftovers.js';
 
 export interface PodHandlersOptions {
   readonly clock: Clock;
@@ -49,6 +50,8 @@ export interface PodHandlersOptions {
   readonly removeAllDeadContainers: (uid: string) => void;
   /** Told of each static pod whose mirror the API showed. */
   readonly onMirror?: (staticPod: Pod) => void;
+  /** Whom new pods wait for. */
+  readonly leftovers?: Pick<Leftovers, 'before'>;
   /** Told who was refused, so that static pods are judged again when room appears. */
   readonly refusals?: Pick<RefusedStaticPods, 'refused' | 'admitted'>;
 }
@@ -146,6 +149,9 @@ export class PodHandlers {
       return undefined;
     }
     const asGiven = admission.recall(pod);
+    const until = this.#options.leftovers?.before(pod);
+    if (until !== undefined && this.#isParked(pod, { admit: false, ...leftoverRuns, until }, startMs))
+      return undefined;
     const active = this.#active();
     const answer = admission.admitNew(asGiven, active);
     if (answer instanceof Promise || (!answer.admit && (answer.shortages ?? answer.until) !== undefined)) {
@@ -339,6 +345,9 @@ export class PodHandlers {
     workers.update({ type: 'create', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
   }
 }
+
+/** Nobody is told: the pod is not refused. */
+const leftoverRuns = { reason: 'LeftoverPods', message: 'what an earlier kubelet has left is ended first' };
 
 function byCreation(a: Pod, b: Pod): number {
   const [left, right] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
