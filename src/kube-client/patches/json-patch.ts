@@ -1,23 +1,32 @@
 /** JSON patch (RFC 6902): a list of operations, applied all or none. */
 import { clone } from '../../kube/values/deep-equal.js';
 import type { JsonPatchOperation } from '../port.js';
-import { isMapping, jsonEqual, PatchRefused } from './json.js';
+import { isDeeper, isMapping, jsonEqual, PatchRefused } from './json.js';
 
 /** Each copy of a whole document doubles it. */
 const mostCopiedBytes = 3 * 1024 * 1024;
+/** As of all untrusted text. Copies of a value into itself would double its depth each time. */
+const deepest = 100;
 
 export function applyJsonPatch(original: unknown, operations: readonly JsonPatchOperation[]): unknown {
   let document = clone(original);
   let copiedBytes = 0;
   for (const operation of operations) {
     if (operation.op === 'copy') {
-      copiedBytes += JSON.stringify(find(document, pointer(operation.from)))?.length ?? 0;
+      const copied = find(document, pointer(operation.from));
+      if (isDeeper(copied, deepest)) throw tooDeep();
+      copiedBytes += JSON.stringify(copied)?.length ?? 0;
       if (copiedBytes > mostCopiedBytes)
         throw new PatchRefused(`the patch copies more than ${mostCopiedBytes} bytes`);
     }
     document = applyOne(document, operation);
   }
+  if (isDeeper(document, deepest)) throw tooDeep();
   return document;
+}
+
+function tooDeep(): PatchRefused {
+  return new PatchRefused(`the patch nests lists and mappings more than ${deepest} levels deep`);
 }
 
 function applyOne(document: unknown, operation: JsonPatchOperation): unknown {

@@ -18,8 +18,16 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
     return a.length === b.length && a.every((item, index) => jsonEqual(item, b[index]));
   }
   if (!isMapping(a) || !isMapping(b)) return false;
-  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...keys].every((key) => jsonEqual(member(a, key), member(b, key)));
+  for (const key of Object.keys(a)) if (!jsonEqual(a[key], member(b, key))) return false;
+  return Object.keys(b).every((key) => b[key] === undefined || Object.hasOwn(a, key));
+}
+
+/** Whether lists and mappings are nested deeper than this. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((item) => isDeeper(item, levels - 1));
+  return Object.values(value).some((item) => isDeeper(item, levels - 1));
 }
 
 /** A patch that cannot be applied to its object; the API responds with 422 or 400. */

@@ -25,7 +25,8 @@ export function applyStrategicMergePatch(schema: MergeSchema, original: unknown,
   }
   applyBareDirectives(schema, patch, result);
   if (Array.isArray(patch.$retainKeys)) {
-    for (const key of Object.keys(result)) if (!patch.$retainKeys.includes(key)) delete result[key];
+    const retained = new Set<unknown>(patch.$retainKeys);
+    for (const key of Object.keys(result)) if (!retained.has(key)) delete result[key];
   }
   return result;
 }
@@ -53,9 +54,9 @@ function applyMember(
 function applyBareDirectives(schema: MergeSchema, patch: JsonMapping, result: Record<string, unknown>): void {
   for (const [name, list] of Object.entries(schema.lists ?? {})) {
     if (patch[name] !== undefined) continue;
-    const deleted = listOf(patch[`${deleteDirective}${name}`]);
+    const deleted = new Set(listOf(patch[`${deleteDirective}${name}`]));
     const current = listOf(result[name]);
-    if (deleted.length > 0) result[name] = current.filter((item) => !deleted.includes(item));
+    if (deleted.size > 0) result[name] = current.filter((item) => !deleted.has(item));
     const order = patch[`${orderDirective}${name}`];
     if (order !== undefined && result[name] !== undefined) {
       result[name] = ordered(list, listOf(result[name]), order, current);
@@ -68,7 +69,8 @@ function mergeSet(
   added: readonly unknown[],
   deleted: readonly unknown[],
 ): unknown[] {
-  return [...new Set([...original.filter((item) => !deleted.includes(item)), ...added])];
+  const gone = new Set(deleted);
+  return [...new Set([...original.filter((item) => !gone.has(item)), ...added])];
 }
 
 function mergeByKey(
@@ -79,22 +81,39 @@ function mergeByKey(
 ): unknown[] {
   const replaces = patches.some((patch) => isMapping(patch) && patch.$patch === 'replace');
   if (replaces) return patches.filter((patch) => !isMapping(patch) || patch.$patch === undefined);
-  const result = [...original];
+  // Lists may have many thousand members: each is found by its key, and those that go leave a hole until the end.
+  const result: unknown[] = [...original];
+  const places = placesByKey(original, key);
   for (const patch of patches) {
     if (!isMapping(patch)) throw new PatchRefused('a member of a merged list is not a mapping');
     const id = patch[key];
     if (id === undefined)
       throw new PatchRefused(`map: ${JSON.stringify(patch)} does not contain declared merge key: ${key}`);
-    const index = result.findIndex((item) => member(item, key) === id);
+    const [index = -1] = places.get(id) ?? [];
     if (patch.$patch === 'delete') {
-      if (index >= 0) result.splice(index, 1);
+      if (index >= 0) result[index] = gone;
+      places.get(id)?.shift();
       continue;
     }
     const merged = applyStrategicMergePatch(list.members ?? {}, index < 0 ? {} : result[index], patch);
-    if (index < 0) result.push(merged);
+    if (index < 0) places.set(id, [result.push(merged) - 1]);
     else result[index] = merged;
   }
-  return result;
+  return result.filter((item) => item !== gone);
+}
+
+const gone = Symbol('gone');
+
+/** The places of members with each key, in order. */
+function placesByKey(list: readonly unknown[], key: string): Map<unknown, number[]> {
+  const places = new Map<unknown, number[]>();
+  for (const [index, item] of list.entries()) {
+    const id = member(item, key);
+    const known = places.get(id);
+    if (known === undefined) places.set(id, [index]);
+    else known.push(index);
+  }
+  return places;
 }
 
 /**
@@ -115,12 +134,15 @@ function ordered(
   const named = merged.filter((item) => rank.has(idOf(item))).sort((a, b) => rankOf(a) - rankOf(b));
   const others = merged.filter((item) => !rank.has(idOf(item)));
   const result: unknown[] = [];
-  while (named.length > 0 || others.length > 0) {
-    const [next, other] = [named[0], others[0]];
+  let nextNamed = 0;
+  let nextOther = 0;
+  while (result.length < merged.length) {
+    const [next, other] = [named[nextNamed], others[nextOther]];
     const placeOfOther = before.get(idOf(other)) ?? Number.POSITIVE_INFINITY;
     const placeOfNext = before.get(idOf(next)) ?? Number.POSITIVE_INFINITY;
-    const otherFirst = named.length === 0 || (others.length > 0 && placeOfOther < placeOfNext);
-    result.push(otherFirst ? others.shift() : named.shift());
+    const otherFirst =
+      nextNamed === named.length || (nextOther < others.length && placeOfOther < placeOfNext);
+    result.push(otherFirst ? others[nextOther++] : named[nextNamed++]);
   }
   return result;
 }

@@ -11,15 +11,22 @@ export class JsonProblem extends Error {
 export interface JsonTextLimits {
   readonly maxLength?: number;
   readonly maxDepth?: number;
+  readonly maxTokens?: number;
 }
 
 /** As `JSON.parse`, for untrusted text: bounds the depth, so that callers may recurse. Throws JsonProblem. */
 export function parseJson(text: string, limits: JsonTextLimits = {}): unknown {
-  const { maxLength = Number.POSITIVE_INFINITY, maxDepth: deepest = maxDepth } = limits;
+  const {
+    maxLength = Number.POSITIVE_INFINITY,
+    maxDepth: deepest = maxDepth,
+    maxTokens = Number.POSITIVE_INFINITY,
+  } = limits;
   if (text.length > maxLength) throw new JsonProblem(`has more than ${maxLength} characters`);
   // Shorter texts have no room for more levels, each of which takes two characters.
-  if (text.length > 2 * deepest && measureJson(text, deepest).tooDeepAt !== undefined) {
-    throw new JsonProblem(`is nested more than ${deepest} levels deep`);
+  if (text.length > Math.min(2 * deepest, maxTokens)) {
+    const { values, tooDeepAt } = measureJson(text, deepest);
+    if (tooDeepAt !== undefined) throw new JsonProblem(`is nested more than ${deepest} levels deep`);
+    if (values > maxTokens) throw new JsonProblem(`has more than ${maxTokens} values`);
   }
   try {
     return JSON.parse(text);
