@@ -11,7 +11,7 @@ import type { ServerKubelet } from './contracts.js';
 import { type ListenOptions, listen, type ServerListener } from './listen.js';
 import { runningPodsRoute } from './pods.js';
 import { startHealthz, startReadOnly } from './readonly.js';
-import type { Route } from './routes.js';
+import type { RequestGate, Route } from './routes.js';
 
 const listeners: ServerListener[] = [];
 const sockets: Socket[] = [];
@@ -342,6 +342,17 @@ describe('a misbehaving client', () => {
     for (let n = 0; n < 20; n++) await dial(listener);
     expect((await ask(listener, 'GET /quick')).body).toBe('quick');
     expect(busy.socket.closed).toBe(false);
+  });
+
+  it('that was let in to give its place gives it, busy or not', async () => {
+    const gate: RequestGate = async (asked) => ({ kind: 'admitted', request: asked, givesPlace: true });
+    const listener = await kept(
+      await listen([quick, never], { ...options({ connections: 4 }), name: 'healthz', gate }),
+    );
+    const busy = await Promise.all(Array.from({ length: 4 }, () => dial(listener)));
+    for (const { socket } of busy) socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect((await ask(listener, 'GET /quick')).body).toBe('quick');
+    await expect.poll(() => busy.filter(({ socket }) => socket.closed).length).toBeGreaterThan(0);
   });
 
   it('is rejected with a path that is too long', async () => {

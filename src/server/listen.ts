@@ -120,7 +120,8 @@ export async function serve(
     gate: async (request) => {
       const admission: Awaited<ReturnType<RequestGate>> =
         options.gate === undefined ? { kind: 'admitted', request } : await options.gate(request);
-      if (admission.kind === 'admitted' && request.connection !== undefined) {
+      const keepsPlace = admission.kind === 'admitted' && admission.givesPlace !== true;
+      if (keepsPlace && request.connection !== undefined) {
         connections.letIn(request.connection);
       }
       return admission;

@@ -221,6 +221,8 @@ async function sendStream(
   } finally {
     unlink();
   }
+  // Whoever reads the end too slowly is cut off as with other responses.
+  response.socket?.setTimeout(limits.inactivityMs);
   response.end();
 }
 

@@ -31,6 +31,8 @@ export type RequestGate = (request: ServerRequest) => Promise<AdmittedRequest | 
 export interface AdmittedRequest {
   readonly kind: 'admitted';
   readonly request: ServerRequest;
+  /** Whether its connection gives its place to others when the listener is full. Default: no, until the response is sent. */
+  readonly givesPlace?: boolean;
 }
 export interface RefusedRequest {
   readonly kind: 'refused';
