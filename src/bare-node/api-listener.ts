@@ -6,10 +6,12 @@ import {
   type ApiHandler,
   type ApiUser,
   decideAccess,
+  ownersGroup,
   type ServedApi,
   type TokenIssuer,
   usageKinds,
 } from '../kube-api/index.js';
+import { kubeApiLimits } from '../kube-api/limits.js';
 import { ApiError } from '../kube-client/index.js';
 import { type Authenticators, authenticate } from '../server/auth/authenticate.js';
 import { ClientCertificates } from '../server/auth/client-certificates.js';
@@ -42,11 +44,6 @@ export interface ApiListenerOptions {
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-/** Bodies are objects: the reference takes three million bytes. */
-const bodyBytes = 3 * 1024 * 1024;
-/** Each watch is an open-ended response. */
-const sessions = 1000;
-
 export function startApiListener(options: ApiListenerOptions): Promise<ServerListener> {
   const { api, handler, authority, tokens, address, port, clock, timeline } = options;
   const bundle = readCaBundle(authority.caPem);
@@ -87,7 +84,8 @@ export function startApiListener(options: ApiListenerOptions): Promise<ServerLis
     const { allowed, reason } = decideAccess(user, wanted);
     if (!allowed) return { kind: 'refused', response: statusResponse(forbidden(user, wanted, reason)) };
     users.set(request, user);
-    return { kind: 'admitted', request };
+    // Any pod has a token, and may ask what the API has: that must not fill the listener.
+    return { kind: 'admitted', request, givesPlace: !user.groups.includes(ownersGroup) };
   };
   const handle = async (request: ServerRequest): Promise<RouteResponse> => {
     const user = users.get(request);
@@ -110,7 +108,12 @@ export function startApiListener(options: ApiListenerOptions): Promise<ServerLis
     port,
     timeline,
     clock,
-    limits: { ...mainLimits, bodyBytes, sessions },
+    limits: {
+      ...mainLimits,
+      bodyBytes: kubeApiLimits.requestBytes,
+      sessions: kubeApiLimits.openStreams,
+      inactivityMs: kubeApiLimits.inactivityMs,
+    },
     gate,
     secure,
   });

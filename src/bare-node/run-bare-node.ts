@@ -92,7 +92,7 @@ export async function runBareNode(options: BareNodeOptions, signal: AbortSignal)
       clock,
       storage,
       serviceAddresses: new ServiceAddresses(options.serviceCidr),
-      settled: () => files.settled(),
+      keep: (change) => files.written(change),
     });
     const { kubernetesAddress, dnsAddress } = new ServiceAddresses(options.serviceCidr);
     await createFirstObjects(api, { apiServiceIp: kubernetesAddress, dnsServiceIp: dnsAddress });

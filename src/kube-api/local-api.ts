@@ -102,7 +102,7 @@ export class LocalKubeApi implements KubeApi {
     resource: Resource<T>,
     options: WatchOptions = {},
   ): AsyncGenerator<WatchEvent<T>, void, undefined> {
-    for await (const event of this.#api.watch(resource, options)) yield copiedEvent(event);
+    for await (const event of this.#api.watch(resource, options)) yield copiedEvent(resource, event);
   }
 
   async getText(_path: string, options: ApiCallOptions = {}): Promise<string> {

@@ -20,9 +20,10 @@ import type { ServiceAllocator } from './kinds/network/service-allocator.js';
 import type { ServedKind } from './kinds/served-kind.js';
 import { StoredUpkeep } from './kinds/upkeep.js';
 import { kubeApiLimits } from './limits.js';
+import { DurableWrites, type KeepChange } from './objects/durable-writes.js';
 import { ObjectServer } from './objects/object-server.js';
 import { filterOf } from './objects/selectors.js';
-import { tooLarge } from './objects/server-errors.js';
+import { storageFull, tooLarge } from './objects/server-errors.js';
 import { Storage } from './objects/storage.js';
 import { Watches } from './objects/watches.js';
 import type { ObjectWrite } from './objects/write-rules.js';
@@ -34,11 +35,11 @@ export interface ServedApiOptions {
   readonly kinds?: readonly ServedKind[];
   /** Who gives Services their addresses; absent: they keep those that clients give them. */
   readonly serviceAddresses?: ServiceAllocator;
-  /** Resolves when what is stored now would survive a crash. */
-  readonly settled?: () => Promise<void>;
+  /** Absent: nothing is kept beyond the process. */
+  readonly keep?: KeepChange;
 }
 
-const { objectsPerKind } = kubeApiLimits;
+const { objectsPerKind, creationBytes } = kubeApiLimits;
 
 export class ServedApi {
   readonly clock: Clock;
@@ -48,14 +49,14 @@ export class ServedApi {
   readonly #watches: Watches;
   readonly #upkeep: StoredUpkeep;
   readonly #readiness: CreateReadiness;
-  readonly #settled: () => Promise<void>;
+  readonly #writes: DurableWrites;
 
   constructor({
     clock = systemClock,
     storage = new Storage(),
     kinds = servedKinds,
     serviceAddresses,
-    settled,
+    keep = () => Promise.resolve(),
   }: ServedApiOptions = {}) {
     this.clock = clock;
     this.storage = storage;
@@ -64,7 +65,8 @@ export class ServedApi {
     this.#watches = new Watches(clock, storage);
     this.#upkeep = new StoredUpkeep(clock, storage, this.objects);
     this.#readiness = new CreateReadiness(clock, storage, kinds);
-    this.#settled = settled ?? (() => Promise.resolve());
+    const stored = kinds.map(({ resource }) => resource);
+    this.#writes = new DurableWrites(storage, stored, keep);
   }
 
   /** How many watches are open. */
@@ -119,18 +121,16 @@ export class ServedApi {
     namespace: string | undefined,
     write: ObjectWrite = {},
   ): Promise<T> {
-    if (this.storage.count(resource) >= objectsPerKind) throw full(resource);
     await this.#readiness.wait(resource, object, namespace);
-    const created = this.objects.create(resource, object, namespace, write);
-    this.#upkeep.afterWrite(resource);
-    await this.#settled();
-    return created;
+    return this.#written(resource, () => {
+      this.#refuseFull(resource);
+      return this.objects.create(resource, object, namespace, write);
+    });
   }
 
   async update<T extends KubeObject>(resource: Resource<T>, object: T, write: ObjectWrite = {}): Promise<T> {
-    const updated = this.objects.update(resource, object, write);
-    this.#upkeep.afterWrite(resource);
-    await this.#settled();
+    const updated = await this.#written(resource, () => this.objects.update(resource, object, write));
+    await this.#writes.keptAsRead(updated);
     return updated;
   }
 
@@ -140,9 +140,8 @@ export class ServedApi {
     patch: Patch,
     write: ObjectWrite = {},
   ): Promise<T> {
-    const patched = this.objects.patch(resource, ref, patch, write);
-    this.#upkeep.afterWrite(resource);
-    await this.#settled();
+    const patched = await this.#written(resource, () => this.objects.patch(resource, ref, patch, write));
+    await this.#writes.keptAsRead(patched);
     return patched;
   }
 
@@ -152,13 +151,12 @@ export class ServedApi {
     config: T,
     write: ObjectWrite,
   ): Promise<{ readonly object: T; readonly isNew: boolean }> {
-    if (!this.objects.has(resource, ref)) {
-      if (this.storage.count(resource) >= objectsPerKind) throw full(resource);
-      await this.#readiness.wait(resource, config, ref.namespace);
-    }
-    const applied = this.objects.apply(resource, ref, config, write);
-    this.#upkeep.afterWrite(resource);
-    await this.#settled();
+    if (!this.objects.has(resource, ref)) await this.#readiness.wait(resource, config, ref.namespace);
+    const applied = await this.#written(resource, () => {
+      if (!this.objects.has(resource, ref)) this.#refuseFull(resource);
+      return this.objects.apply(resource, ref, config, write);
+    });
+    await this.#writes.keptAsRead(applied.object);
     return applied;
   }
 
@@ -168,9 +166,8 @@ export class ServedApi {
     options: DeleteOptions = {},
     write: ObjectWrite = {},
   ): Promise<T> {
-    const deleted = this.objects.delete(resource, ref, options, write);
-    this.#upkeep.afterWrite(resource);
-    await this.#settled();
+    const deleted = await this.#written(resource, () => this.objects.delete(resource, ref, options, write));
+    await this.#writes.keptAsRead(deleted);
     return deleted;
   }
 
@@ -180,19 +177,15 @@ export class ServedApi {
     options: DeleteOptions = {},
     write: ObjectWrite = {},
   ): Promise<KubeList<T>> {
-    const items = this.storage
-      .list(resource)
-      .filter(filterOf(resource, selection))
-      .map(({ metadata: { name = '', namespace } }) =>
-        this.objects.delete(
-          resource,
-          namespace === undefined ? { name } : { name, namespace },
-          options,
-          write,
-        ),
-      );
-    this.#upkeep.afterWrite(resource);
-    await this.#settled();
+    const items = await this.#written(resource, () =>
+      this.storage
+        .list(resource)
+        .filter(filterOf(resource, selection))
+        .map(({ metadata: { name = '', namespace } }) => {
+          const ref = namespace === undefined ? { name } : { name, namespace };
+          return this.objects.delete(resource, ref, options, write);
+        }),
+    );
     return {
       apiVersion: apiVersionOf(resource),
       kind: `${resource.kind}List`,
@@ -201,12 +194,26 @@ export class ServedApi {
     };
   }
 
-  /** The objects are the stored ones: whoever changes them copies them first. */
-  watch<T extends KubeObject>(
-    resource: Resource<T>,
+  /** The objects are the stored ones, without their kind: whoever changes them copies them first. */
+  watch(
+    resource: Resource,
     options: WatchOptions = {},
-  ): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  ): AsyncGenerator<WatchEvent<KubeObject>, void, undefined> {
     return this.#watches.watch(resource, options);
+  }
+
+  /** Resolves when all that the work changed is kept. */
+  #written<T>(resource: Resource, work: () => T): Promise<T> {
+    return this.#writes.during(() => {
+      const result = work();
+      this.#upkeep.afterWrite(resource);
+      return result;
+    });
+  }
+
+  #refuseFull(resource: Resource): void {
+    if (this.storage.count(resource) >= objectsPerKind) throw full(resource);
+    if (this.storage.bytes >= creationBytes) throw storageFull();
   }
 }
 

@@ -44,7 +44,7 @@ async function stored(name: string, data: Record<string, string>): Promise<unkno
   const first = await open();
   first.storage.put(resources.configMaps, `default/${name}`, () => configMap(name, data));
   // What is settled is there for the next process, though this one never closes its files.
-  await first.files.settled();
+  await first.files.written(first.storage);
   const second = await open();
   return second.storage.get(resources.configMaps, `default/${name}`);
 }
@@ -65,7 +65,7 @@ it('a removed object is gone, and versions never go back', async () => {
   const first = await open();
   first.storage.put(resources.configMaps, 'default/c', () => configMap('c', {}));
   first.storage.remove(resources.configMaps, 'default/c', configMap('c', {}));
-  await first.files.settled();
+  await first.files.written(first.storage);
   const second = await open();
   expect(second.storage.list(resources.configMaps)).toEqual([]);
   expect(second.storage.revision).toBeGreaterThan(first.storage.revision);

@@ -9,6 +9,7 @@ import type { KubeObject } from '../../kube/types/index.js';
 import { isMapping, jsonEqual, member } from '../../kube-client/patches/json.js';
 import { apiVersionOf, qualifiedPlural, type Resource } from '../../kube-client/resources.js';
 import type { Storage, StorageChange } from '../objects/storage.js';
+import { KeyQueue } from './key-queue.js';
 import { yamlText } from './yaml-writer.js';
 
 export interface ObjectFilesOptions {
@@ -26,6 +27,10 @@ const statusDelayMs = 1000;
 /** Versions that are set aside at once, so that a crash never gives one out twice. */
 const revisionBlock = 100_000;
 const retryMs = 1000;
+/** Objects whose writes have failed and are tried again together. */
+const retriesAtOnce = 100;
+/** The disk makes fewer at a time; the next ones are ready meanwhile. */
+const writesAtOnce = 8;
 /** File systems allow 255 bytes, and suffixes take some. */
 const longestFileName = 200;
 /** Of our own files, which may hold as much as an object of the API. */
@@ -35,10 +40,15 @@ const namespaceSeparator = '/';
 export class ObjectFiles {
   readonly #options: ObjectFilesOptions;
   readonly #byName: ReadonlyMap<string, Resource>;
-  /** Writes that callers wait for. */
-  readonly #urgent = new Set<Promise<void>>();
-  readonly #pending = new Map<string, Timer>();
-  readonly #running = new Set<Promise<void>>();
+  readonly #queue = new KeyQueue((key) => this.#write(key), writesAtOnce);
+  /** Writes that callers may wait for, by the revision of the change. */
+  readonly #urgent = new Map<number, Promise<void>>();
+  /** Objects of which only the status has changed, until it is time to write them. */
+  readonly #delayed = new Map<string, Timer>();
+  /** Objects whose last write has failed: they are written again when the timer fires. */
+  readonly #failed = new Set<string>();
+  #retry: Timer | undefined;
+  #reserving: Promise<void> = Promise.resolve();
   #storage: Storage | undefined;
   #reserved = 0;
   #stopped = false;
@@ -61,20 +71,21 @@ export class ObjectFiles {
     storage.listen((change) => this.#follow(change));
   }
 
-  /** Resolves when every change of a spec so far is on disk, or has failed for now and is tried again. */
-  async settled(): Promise<void> {
-    while (this.#urgent.size > 0) await Promise.all(this.#urgent);
+  /** Resolves when this change of a spec, or a newer one of the object, is on disk. Rejects when the disk refuses it. */
+  written({ revision }: Pick<StorageChange, 'revision'>): Promise<void> {
+    return this.#urgent.get(revision) ?? Promise.resolve();
   }
 
   /** Writes what waits, and follows no more. */
   async close(): Promise<void> {
     this.#stopped = true;
-    for (const [key, timer] of [...this.#pending]) {
-      timer.cancel();
-      this.#pending.delete(key);
-      this.#start(key, false);
-    }
-    await Promise.all(this.#running);
+    this.#retry?.cancel();
+    const left = new Set([...this.#delayed.keys(), ...this.#failed]);
+    for (const timer of this.#delayed.values()) timer.cancel();
+    this.#delayed.clear();
+    for (const key of left) void this.#queue.add(key);
+    await this.#queue.idle();
+    await this.#reserving;
   }
 
   async #read(resource: Resource): Promise<(readonly [Resource, string, KubeObject])[]> {
@@ -97,72 +108,68 @@ export class ObjectFiles {
   }
 
   #follow({ revision, resource, before, after }: StorageChange): void {
-    const kind = this.#byName.get(resource);
     const object = after ?? before;
-    if (revision > this.#reserved - revisionBlock / 2) this.#run(this.#reserve(revision));
-    if (kind === undefined || object === undefined) return;
+    if (revision > this.#reserved - revisionBlock / 2)
+      this.#reserving = this.#reserving.then(() => this.#reserve(revision));
+    if (!this.#byName.has(resource) || object === undefined) return;
     const key = `${resource} ${keyOf(object)}`;
-    const isUrgent = after === undefined || before === undefined || !isStatusOnly(before, after);
-    const waiting = this.#pending.get(key);
-    if (!isUrgent) {
-      if (waiting !== undefined) return;
+    if (after !== undefined && before !== undefined && isStatusOnly(before, after)) {
+      if (this.#delayed.has(key) || this.#failed.has(key)) return;
       const timer = this.#options.clock.setTimer(statusDelayMs, () => {
-        this.#pending.delete(key);
-        this.#start(key, false);
+        this.#delayed.delete(key);
+        void this.#queue.add(key);
       });
-      this.#pending.set(key, timer);
+      this.#delayed.set(key, timer);
       return;
     }
-    waiting?.cancel();
-    this.#pending.delete(key);
-    this.#start(key, true);
+    this.#delayed.get(key)?.cancel();
+    this.#delayed.delete(key);
+    const done = this.#queue.add(key);
+    this.#urgent.set(revision, done);
+    const forget = (): void => void this.#urgent.delete(revision);
+    done.then(forget, forget);
   }
 
   /** Writes or removes the file of an object as the storage has it now. */
-  #start(key: string, isUrgent: boolean): void {
+  async #write(key: string): Promise<void> {
     const [resource = '', place = ''] = key.split(' ');
     const kind = this.#byName.get(resource);
     if (kind === undefined || this.#storage === undefined) return;
     const object = this.#storage.get(kind, place);
     const file = this.#fileOf(kind, place);
     const { files, onFailure } = this.#options;
-    const change =
-      object === undefined
-        ? files.remove(file)
-        : files.write(file, yamlText(named(kind, object)), { mode: 0o600, directoryMode: 0o700 });
-    const done = change.catch((error: unknown) => {
-      onFailure(file, error);
-      // Newer content is written when the time comes.
-      if (this.#stopped || this.#pending.has(key)) return;
-      const timer = this.#options.clock.setTimer(retryMs, () => {
-        this.#pending.delete(key);
-        this.#start(key, false);
-      });
-      this.#pending.set(key, timer);
-    });
-    this.#run(done);
-    if (!isUrgent) return;
-    const waited: Promise<void> = done.finally(() => this.#urgent.delete(waited));
-    this.#urgent.add(waited);
+    try {
+      if (object === undefined) await files.remove(file);
+      else await files.write(file, yamlText(named(kind, object)), { mode: 0o600, directoryMode: 0o700 });
+      this.#failed.delete(key);
+    } catch (error) {
+      if (!this.#failed.has(key)) onFailure(file, error);
+      this.#failed.add(key);
+      this.#retrySoon();
+      throw error;
+    }
   }
 
-  #run(work: Promise<void>): void {
-    const tracked = work.finally(() => this.#running.delete(tracked));
-    this.#running.add(tracked);
+  #retrySoon(): void {
+    if (this.#stopped || this.#retry !== undefined) return;
+    this.#retry = this.#options.clock.setTimer(retryMs, () => {
+      this.#retry = undefined;
+      for (const key of [...this.#failed].slice(0, retriesAtOnce)) void this.#queue.add(key);
+    });
   }
 
   async #reserve(revision: number): Promise<void> {
     const next = revision + revisionBlock;
-    if (next <= this.#reserved) return;
-    const before = this.#reserved;
-    this.#reserved = next;
+    if (revision <= this.#reserved - revisionBlock / 2) return;
     const { dir, files, onFailure } = this.#options;
     const file = path.join(dir, 'revision');
-    await files.write(file, `${next}\n`, { mode: 0o600, directoryMode: 0o700 }).catch((error: unknown) => {
+    try {
+      await files.write(file, `${next}\n`, { mode: 0o600, directoryMode: 0o700 });
+      this.#reserved = next;
+    } catch (error) {
       // The next change tries again.
-      this.#reserved = before;
       onFailure(file, error);
-    });
+    }
   }
 
   #dirOf({ group, plural }: Resource): string {
@@ -175,11 +182,11 @@ export class ObjectFiles {
   }
 }
 
-/** A name as part of a path; names that are too long, or look like files that were set aside, become hashes. */
+/** A name as part of a path; names that are too long, lead elsewhere or look like other files become hashes. */
 function fileName(name: string): string {
   const encoded = encodeURIComponent(name);
-  if (encoded.length <= longestFileName && !encoded.includes('.corrupt-') && !encoded.endsWith('.tmp'))
-    return encoded;
+  const isOrdinary = !encoded.includes('.corrupt-') && !encoded.endsWith('.tmp') && !/^\.*$/.test(encoded);
+  if (encoded.length <= longestFileName && isOrdinary) return encoded;
   return `sha256-${createHash('sha256').update(name).digest('hex')}`;
 }
 

@@ -12,18 +12,30 @@ const literalText = /^[^\s][\t\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd
 /** YAML takes no longer keys in this style. */
 const longestKey = 900;
 
-/** The value must be JSON; undefined members are left out. With longer keys it is written as JSON, which YAML contains. */
+/** Lines that nobody reads are not worth their indents, which would make many times the text of a deep list. */
+const mostLines = 5_000;
+
+/**
+ * The value must be JSON; undefined members are left out. With longer keys or too many lines it is written as JSON, which
+ * YAML contains.
+ */
 export function yamlText(value: unknown): string {
-  if (hasLongKey(value)) return `${JSON.stringify(value, null, 1)}\n`;
+  const lines = countLines(value, mostLines);
+  if (lines > mostLines) return `${JSON.stringify(value)}\n`;
   return `${written(value, '').replace(/^\n/, '')}\n`;
 }
 
-function hasLongKey(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(hasLongKey);
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(
-    ([key, member]) => JSON.stringify(key).length > longestKey || hasLongKey(member),
-  );
+/** Of a text in block style; stops counting beyond `most`, as for a key that is too long. */
+function countLines(value: unknown, most: number): number {
+  if (typeof value === 'string') return value.includes('\n') ? value.split('\n', most + 2).length : 1;
+  if (typeof value !== 'object' || value === null) return 1;
+  let lines = 1;
+  for (const [key, member] of Object.entries(value)) {
+    if (key.length > longestKey / 6 && JSON.stringify(key).length > longestKey) return most + 1;
+    lines += countLines(member, most);
+    if (lines > most) break;
+  }
+  return lines;
 }
 
 /** Begins with a line break when it needs lines of its own. */

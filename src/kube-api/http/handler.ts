@@ -1,5 +1,5 @@
 /** Answers requests of the Kubernetes API: finds what the path names, does the verb, and renders the result. */
-import type { KubeObject } from '../../kube/types/index.js';
+import type { KubeList, KubeObject } from '../../kube/types/index.js';
 import { ApiError } from '../../kube-client/api-error.js';
 import type { ObjectRef } from '../../kube-client/port.js';
 import type { ObjectSubresource } from '../../kube-client/resources.js';
@@ -12,6 +12,7 @@ import { mediaTypeOf, readDocument, readObject } from './body.js';
 import { type ApiRequest, type ApiResponse, indented, jsonResponse } from './contracts.js';
 import type { Discovery } from './discovery.js';
 import { methodNotAllowed, notServed, statusResponse } from './errors.js';
+import { listResponse } from './list-response.js';
 import { requestedMedia } from './media.js';
 import {
   deleteParameters,
@@ -22,15 +23,9 @@ import {
   writeParameters,
 } from './parameters.js';
 import { readPatch } from './patch-request.js';
-import {
-  type IncludedObject,
-  type RenderOptions,
-  renderList,
-  renderObject,
-  type TablePrinter,
-} from './render.js';
+import { type IncludedObject, type RenderOptions, renderObject, type TablePrinter } from './render.js';
 import { type ApiTarget, KindIndex, targetOf } from './target.js';
-import { watchResponse } from './watch-response.js';
+import { WatchLines, watchResponse } from './watch-response.js';
 import { WrittenFields } from './written-fields.js';
 
 /** Answers subresources that are not the object itself, and kinds that are only posted. */
@@ -49,6 +44,7 @@ export interface ApiHandlerOptions {
 export class ApiHandler {
   readonly #options: ApiHandlerOptions;
   readonly #kinds: KindIndex;
+  readonly #lines = new WatchLines();
 
   constructor(options: ApiHandlerOptions) {
     this.#options = options;
@@ -103,9 +99,8 @@ export class ApiHandler {
       case 'GET': {
         const { render, contentType } = this.#render(request, kind);
         if (flag(query, 'watch'))
-          return watchResponse(api, watchParameters(query, namespace), render, contentType);
-        const found = api.list(kind.resource, listParameters(query, namespace));
-        return jsonResponse(200, renderList(found, render), { 'Content-Type': contentType });
+          return watchResponse(api, watchParameters(query, namespace), render, contentType, this.#lines);
+        return this.#list(api.list(kind.resource, listParameters(query, namespace)), render, contentType);
       }
       case 'POST': {
         const { render, contentType } = this.#render(request, kind);
@@ -132,11 +127,17 @@ export class ApiHandler {
           options,
           deleteWrite(request, body),
         );
-        return jsonResponse(200, renderList(deleted, render), { 'Content-Type': contentType });
+        return this.#list(deleted, render, contentType);
       }
       default:
         throw methodNotAllowed();
     }
+  }
+
+  #list(list: KubeList<KubeObject>, render: RenderOptions, contentType: string): ApiResponse {
+    const { clock, storage } = this.#options.api;
+    const source = { clock, sizeOf: (object: KubeObject) => storage.sizeOf(object) };
+    return listResponse(source, list, render, contentType);
   }
 
   async #object(
@@ -162,7 +163,7 @@ export class ApiHandler {
             ...watchParameters(request.query, namespace),
             fieldSelector: `metadata.name=${name}`,
           };
-          return watchResponse(api, watch, render, contentType);
+          return watchResponse(api, watch, render, contentType, this.#lines);
         }
         return answer(api.get(kind.resource, ref));
       }

@@ -2,10 +2,11 @@
 import { ApiError } from '../../kube-client/api-error.js';
 import { member } from '../../kube-client/patches/json.js';
 import type { DeleteOptions, ListOptions, WatchOptions } from '../../kube-client/port.js';
+import { kubeApiLimits } from '../limits.js';
 import type { ObjectWrite } from '../objects/write-rules.js';
 import type { ApiRequest } from './contracts.js';
 
-const longestSelector = 16 * 1024;
+const { selectorChars: longestSelector } = kubeApiLimits;
 const longestManager = 128;
 const longestTimeoutSeconds = 3600;
 
@@ -43,6 +44,7 @@ export function listParameters(
   const limit = whole(query, 'limit');
   const token = query.get('continue') ?? '';
   const match = query.get('resourceVersionMatch') ?? '';
+  if (match !== '') refuseMatch(match, query);
   return {
     ...(namespace === undefined ? {} : { namespace }),
     ...selector(query, 'fieldSelector'),
@@ -52,6 +54,20 @@ export function listParameters(
     ...(token === '' ? {} : { continue: token }),
     ...(match === '' ? {} : { resourceVersionMatch: match }),
   };
+}
+
+function refuseMatch(match: string, query: URLSearchParams): void {
+  const field = 'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch';
+  const refuse = (why: string): ApiError =>
+    new ApiError({ code: 422, reason: 'Invalid', message: `${field}: ${why}` });
+  if (match !== 'Exact' && match !== 'NotOlderThan')
+    throw refuse(`Unsupported value: ${JSON.stringify(match.slice(0, 32))}`);
+  if ((query.get('resourceVersion') ?? '') === '')
+    throw refuse('Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided');
+  if ((query.get('continue') ?? '') !== '')
+    throw refuse('Forbidden: resourceVersionMatch is forbidden when continue is provided');
+  if (match === 'Exact' && query.get('resourceVersion') === '0')
+    throw refuse('Forbidden: resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
 }
 
 export function watchParameters(query: URLSearchParams, namespace: string | undefined): WatchOptions {

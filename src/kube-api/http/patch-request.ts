@@ -1,6 +1,7 @@
 /** The patch of a request, by its media type. */
 import { ApiError } from '../../kube-client/api-error.js';
 import type { JsonPatchOperation, Patch } from '../../kube-client/port.js';
+import { kubeApiLimits } from '../limits.js';
 import { applyType } from './apply-request.js';
 import { mediaTypeOf, readDocument } from './body.js';
 import type { ApiRequest } from './contracts.js';
@@ -11,7 +12,7 @@ const patchTypes: ReadonlyMap<string, Patch['type']> = new Map([
   ['application/strategic-merge-patch+json', 'strategic'],
 ]);
 
-const mostOperations = 10_000;
+const { patchOperations: mostOperations } = kubeApiLimits;
 
 export async function readPatch(request: ApiRequest): Promise<Patch> {
   const type = patchTypes.get(mediaTypeOf(request));

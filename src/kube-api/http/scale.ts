@@ -51,7 +51,7 @@ async function write(
 ): Promise<ApiResponse> {
   if (!isMapping(wanted)) throw new ApiError({ code: 400, message: 'the body of the request is no Scale' });
   const replicas = member(member(wanted, 'spec'), 'replicas') ?? 0;
-  if (!Number.isSafeInteger(replicas) || Number(replicas) < 0)
+  if (!Number.isInteger(replicas) || Number(replicas) < 0 || Number(replicas) >= 2 ** 31)
     throw invalid(
       resource,
       current.metadata.name ?? '',

@@ -7,11 +7,28 @@ import type { ApiResponse } from './contracts.js';
 import { statusResponse } from './errors.js';
 import { bookmark, type RenderOptions, renderObject } from './render.js';
 
+/** The line of the last event, since all watchers of a kind send the same. */
+export class WatchLines {
+  #last: { readonly object: KubeObject; readonly type: string; readonly bytes: Buffer } | undefined;
+
+  bytesOf(event: WatchEvent<KubeObject>, options: RenderOptions): Buffer {
+    if (event.type === 'BOOKMARK' || event.type === 'ERROR' || options.form !== 'object')
+      return bytesOf(event, options);
+    const { type, object } = event;
+    // Stored objects are never changed, only replaced.
+    if (this.#last?.object === object && this.#last.type === type) return this.#last.bytes;
+    const bytes = bytesOf(event, options);
+    this.#last = { object, type, bytes };
+    return bytes;
+  }
+}
+
 export function watchResponse(
   api: ServedApi,
   watch: WatchOptions,
   options: RenderOptions,
   contentType: string,
+  lines: WatchLines,
 ): ApiResponse {
   return {
     status: 200,
@@ -22,15 +39,17 @@ export function watchResponse(
       stream: async (sink, signal) => {
         try {
           for await (const event of api.watch(options.kind.resource, { ...watch, signal }))
-            await sink.write(
-              Buffer.from(`${JSON.stringify(line(event, { ...options, nowMs: api.clock.now() }))}\n`),
-            );
+            await sink.write(lines.bytesOf(event, { ...options, nowMs: api.clock.now() }));
         } catch (error) {
           if (!isCancelled(error)) throw error;
         }
       },
     },
   };
+}
+
+function bytesOf(event: WatchEvent<KubeObject>, options: RenderOptions): Buffer {
+  return Buffer.from(`${JSON.stringify(line(event, options))}\n`);
 }
 
 function line(event: WatchEvent<KubeObject>, options: RenderOptions): unknown {

@@ -5,6 +5,7 @@ import { isMapping } from '../../kube-client/patches/json.js';
 import type { ObjectRef } from '../../kube-client/port.js';
 import { apiVersionOf, type Resource } from '../../kube-client/resources.js';
 import { memberNamedTwice } from '../apply/ownership.js';
+import { kubeApiLimits } from '../limits.js';
 import { invalid } from '../objects/server-errors.js';
 import { readFields, WrongFieldValue } from '../schema/read-object.js';
 
@@ -60,8 +61,14 @@ export class WrittenFields {
   /** One header for all warnings. */
   headers(): Readonly<Record<string, string>> {
     if (this.#warnings.length === 0) return {};
-    const texts = this.#warnings.map((warning) => `299 - ${JSON.stringify(warning)}`);
-    return { Warning: texts.join(', ').replace(/[^\x20-\x7e]/g, '?') };
+    let left = kubeApiLimits.warningChars;
+    const texts = this.#warnings
+      .map((warning) => `299 - ${JSON.stringify(warning).replace(/[^\x20-\x7e]/g, '?')}`)
+      .filter((text) => {
+        left -= text.length;
+        return left >= 0;
+      });
+    return { Warning: texts.join(', ') };
   }
 
   #read(

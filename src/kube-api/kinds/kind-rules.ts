@@ -11,7 +11,7 @@ import { clone } from '../../kube/values/deep-equal.js';
 import { formatTimestamp } from '../../kube/values/go-format.js';
 import { InvalidQuantity } from '../../kube/values/quantity.js';
 import { ApiError } from '../../kube-client/api-error.js';
-import { jsonEqual, member } from '../../kube-client/patches/json.js';
+import { isDeeper, jsonEqual, member } from '../../kube-client/patches/json.js';
 import type { DeleteOptions } from '../../kube-client/port.js';
 import {
   type ObjectSubresource,
@@ -22,7 +22,7 @@ import {
 import { appliedObject, setManagedFields } from '../apply/ownership.js';
 import { kubeApiLimits } from '../limits.js';
 import { type Deletion, isFullyDeleted } from '../objects/object-rules.js';
-import { invalidFields, notFound } from '../objects/server-errors.js';
+import { invalid, invalidFields, notFound, storageFull } from '../objects/server-errors.js';
 import type { Storage } from '../objects/storage.js';
 import type { WriteRules } from '../objects/write-rules.js';
 import type { ServiceAllocator } from './network/service-allocator.js';
@@ -89,7 +89,7 @@ export function kindRules({ kinds, storage, serviceAddresses }: KindRulesOptions
           ...validateObjectMeta(given.metadata, resource),
           ...(kind.validate?.(given, undefined) ?? []),
         ]);
-        refuseLarge(given);
+        refuseLarge(resource, given);
         return given;
       });
     },
@@ -113,7 +113,9 @@ export function kindRules({ kinds, storage, serviceAddresses }: KindRulesOptions
           ...(subresource === 'status' ? [] : (kind.validate?.(given, current) ?? [])),
           ...(kind.validateUpdate?.(given, current, subresource) ?? []),
         ]);
-        refuseLarge(given);
+        const bytes = refuseLarge(resource, given);
+        const grown = bytes - storage.sizeOf(current);
+        if (grown > 0 && storage.bytes + grown > kubeApiLimits.storedBytes) throw storageFull();
         return given;
       });
     },
@@ -197,12 +199,21 @@ function refuseInvalid(resource: Resource, name: string, errors: readonly FieldE
   throw invalidFields(resource, name, formatFieldErrors(all), fields);
 }
 
-function refuseLarge(object: KubeObject): void {
-  if (Buffer.byteLength(JSON.stringify(object)) <= kubeApiLimits.objectBytes) return;
+/** Returns the size of the object as JSON. */
+function refuseLarge(resource: Resource, object: KubeObject): number {
+  const { depth, objectBytes } = kubeApiLimits;
+  if (isDeeper(object, depth))
+    throw invalid(
+      resource,
+      object.metadata.name ?? '',
+      `lists and mappings are nested more than ${depth} levels deep`,
+    );
+  const bytes = Buffer.byteLength(JSON.stringify(object));
+  if (bytes <= objectBytes) return bytes;
   throw new ApiError({
     code: 413,
     reason: 'RequestEntityTooLarge',
-    message: `Request entity too large: limit is ${kubeApiLimits.objectBytes}`,
+    message: `Request entity too large: limit is ${objectBytes}`,
   });
 }
 

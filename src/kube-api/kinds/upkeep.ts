@@ -12,7 +12,7 @@ import {
   withoutFinalizer,
 } from './storage/in-use-protection.js';
 
-const { keptEvents, eventLifeMs, eventSweepMs } = kubeApiLimits;
+const { keptEvents, keptEventBytes, eventLifeMs, eventSweepMs } = kubeApiLimits;
 /** Dropping some at once makes the next events cheap. */
 const droppedShare = 10;
 const aboutStorage: ReadonlySet<string> = new Set(['pods', 'persistentvolumeclaims', 'persistentvolumes']);
@@ -39,15 +39,20 @@ export class StoredUpkeep {
   /** Also before events are listed: nobody sees one that is too old. */
   dropEvents(): void {
     const nowMs = this.#clock.now();
-    const isFull = this.#storage.count(resources.events) > keptEvents;
+    const isFull =
+      this.#storage.count(resources.events) > keptEvents ||
+      this.#storage.bytesOf(resources.events) > keptEventBytes;
     if (!isFull && nowMs - this.#sweptMs < eventSweepMs) return;
     this.#sweptMs = nowMs;
     const byAge = this.#listed(resources.events)
       .map((event) => ({ event, toldMs: toldAtMs(event) }))
       .toSorted((a, b) => a.toldMs - b.toldMs);
-    const room = isFull ? keptEvents - keptEvents / droppedShare : keptEvents;
-    for (const [index, { event, toldMs }] of byAge.entries()) {
-      if (index >= byAge.length - room && nowMs - toldMs <= eventLifeMs) break;
+    const share = isFull ? 1 - 1 / droppedShare : 1;
+    const hasRoom = (): boolean =>
+      this.#storage.count(resources.events) <= keptEvents * share &&
+      this.#storage.bytesOf(resources.events) <= keptEventBytes * share;
+    for (const { event, toldMs } of byAge) {
+      if (hasRoom() && nowMs - toldMs <= eventLifeMs) break;
       const { namespace = '', name = '' } = event.metadata;
       this.#storage.remove(resources.events, `${namespace}/${name}`, event);
     }

@@ -2,7 +2,7 @@
 import type { Clock } from '../../async/index.js';
 import type { KubeObject, Pod } from '../../kube/types/index.js';
 import { ApiError } from '../../kube-client/api-error.js';
-import { PatchRefused } from '../../kube-client/patches/json.js';
+import { jsonEqual, PatchRefused } from '../../kube-client/patches/json.js';
 import { applyJsonPatch } from '../../kube-client/patches/json-patch.js';
 import { applyMergePatch } from '../../kube-client/patches/merge-patch.js';
 import { applyStrategicMergePatch } from '../../kube-client/patches/strategic-merge.js';
@@ -19,6 +19,9 @@ import {
 } from './server-errors.js';
 import type { Storage } from './storage.js';
 import { type ObjectWrite, simulatedRules, type WriteRules } from './write-rules.js';
+
+/** Of a name that is generated, which must be a label of a DNS name with its suffix. */
+const longestBase = 58;
 
 export class ObjectServer {
   readonly clock: Clock;
@@ -56,7 +59,7 @@ export class ObjectServer {
   ): T {
     const { name: asked, generateName } = given.metadata;
     const { uid, suffix } = this.#rules.newIdentity(this.nextSerial());
-    const name = asked || (generateName ? `${generateName}${suffix}` : undefined);
+    const name = asked || (generateName ? `${generateName.slice(0, longestBase)}${suffix}` : undefined);
     if (name === undefined)
       throw invalid(resource, '', 'metadata.name: Required value: name or generateName is required');
     if (resource.namespaced && !namespace) {
@@ -228,12 +231,9 @@ function asSent<T extends KubeObject>(object: T): T {
 }
 
 function isUnchanged(current: KubeObject, next: KubeObject): boolean {
-  const plain = (object: KubeObject): string =>
-    JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '' } }, sortedKeys);
-  return plain(current) === plain(next);
-}
-
-function sortedKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const plain = (object: KubeObject): unknown => ({
+    ...object,
+    metadata: { ...object.metadata, resourceVersion: '' },
+  });
+  return jsonEqual(plain(current), plain(next));
 }

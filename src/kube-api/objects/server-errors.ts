@@ -1,6 +1,7 @@
 /** The server's errors in its own words. */
 import { ApiError } from '../../kube-client/api-error.js';
 import { qualifiedPlural, type Resource } from '../../kube-client/resources.js';
+import { kubeApiLimits } from '../limits.js';
 
 function detailsOf(
   { plural, group }: Resource,
@@ -111,4 +112,10 @@ export function tooLarge(wanted: number, current: number): ApiError {
       retryAfterSeconds: 1,
     },
   });
+}
+
+/** As a quota would say it. */
+export function storageFull(): ApiError {
+  const message = `the objects of one node are limited to ${kubeApiLimits.storedBytes} bytes together; delete some first`;
+  return new ApiError({ code: 403, reason: 'Forbidden', message });
 }

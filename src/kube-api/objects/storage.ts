@@ -1,39 +1,56 @@
 /** A server's storage: objects by resource, one revision per change, and the recent changes. */
 import type { KubeObject } from '../../kube/types/index.js';
 import { qualifiedPlural, type Resource } from '../../kube-client/resources.js';
+import { ChangeHistory, type StorageChange } from './change-history.js';
 
-export interface StorageChange {
-  readonly revision: number;
-  readonly resource: string;
-  /** Undefined when it was created. */
-  readonly before: KubeObject | undefined;
-  /** Undefined when it was removed. */
-  readonly after: KubeObject | undefined;
-}
+export type { StorageChange } from './change-history.js';
 
 export interface StorageSnapshot {
   readonly revision: number;
   readonly collections: ReadonlyMap<string, ReadonlyMap<string, KubeObject>>;
 }
 
-/** Each holds the object as it was before, so it is as large as the object. */
-const rememberedChanges = 1_000;
-
 /** Stored objects are never changed, only replaced; callers copy them before handing them out. */
 export class Storage {
   #revision = 1;
-  /** Changes up to this revision are forgotten. */
-  #compacted = 0;
   #collections = new Map<string, Map<string, KubeObject>>();
-  #changes: StorageChange[] = [];
+  /** Of each object as JSON; objects that are only remembered have theirs, too. */
+  readonly #bytesOf = new WeakMap<KubeObject, number>();
+  readonly #bytes = new Map<string, number>();
+  readonly #history = new ChangeHistory(0);
   readonly #listeners = new Set<(change: StorageChange) => void>();
 
   get revision(): number {
     return this.#revision;
   }
 
-  get compactedRevision(): number {
-    return this.#compacted;
+  /** Of all objects as JSON. */
+  get bytes(): number {
+    return [...this.#bytes.values()].reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Of all objects of a resource as JSON. */
+  bytesOf(resource: Resource): number {
+    return this.#bytes.get(qualifiedPlural(resource)) ?? 0;
+  }
+
+  /** Of a stored object as JSON. */
+  sizeOf(object: KubeObject): number {
+    const known = this.#bytesOf.get(object);
+    if (known !== undefined) return known;
+    const bytes = Buffer.byteLength(JSON.stringify(object));
+    this.#bytesOf.set(object, bytes);
+    return bytes;
+  }
+
+  /** Changes of the resource up to this revision are forgotten. */
+  compactedRevision(resource: Resource): number {
+    return this.#history.forgottenUpTo(qualifiedPlural(resource));
+  }
+
+  /** Whether a change of the resource after this revision is forgotten. */
+  lacksChangesAfter(resource: Resource, revision: number): boolean {
+    return this.#history.lacksAfter(qualifiedPlural(resource), revision);
   }
 
   get(resource: Resource, key: string): KubeObject | undefined {
@@ -46,20 +63,20 @@ export class Storage {
 
   /** In key order, as the API lists. */
   list(resource: Resource): KubeObject[] {
-    const found = [...(this.#collections.get(qualifiedPlural(resource)) ?? new Map<string, KubeObject>())];
-    return found.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+    return inOrder(this.#collections.get(qualifiedPlural(resource)) ?? new Map());
   }
 
   /** As it was at a revision; undefined when the changes since then are forgotten. */
   listAt(resource: Resource, revision: number): KubeObject[] | undefined {
-    if (revision < this.#compacted || revision > this.#revision) return undefined;
-    const objects = new Map(this.#collections.get(qualifiedPlural(resource)) ?? []);
-    for (const { before, after } of this.changesAfter(resource, revision).reverse()) {
+    if (revision < this.compactedRevision(resource) || revision > this.#revision) return undefined;
+    const name = qualifiedPlural(resource);
+    const objects = new Map(this.#collections.get(name) ?? []);
+    for (const { before, after, replaced } of this.#history.after(name, revision).reverse()) {
       const key = storageKey(before ?? after);
-      if (before === undefined) objects.delete(key);
-      else objects.set(key, before);
+      if (replaced === undefined) objects.delete(key);
+      else objects.set(key, replaced);
     }
-    return [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+    return inOrder(objects);
   }
 
   /** Stores what `make` returns for the new revision. */
@@ -67,19 +84,29 @@ export class Storage {
     const before = this.get(resource, key);
     const object = make(String(++this.#revision));
     this.#collection(resource).set(key, object);
-    this.#told({ revision: this.#revision, resource: qualifiedPlural(resource), before, after: object });
+    this.#grow(qualifiedPlural(resource), before, object);
+    this.#told({
+      revision: this.#revision,
+      resource: qualifiedPlural(resource),
+      before,
+      replaced: before,
+      after: object,
+    });
     return object;
   }
 
   /** Returns the deleted object with the revision of its removal. */
   remove<T extends KubeObject>(resource: Resource, key: string, object: T): T {
     this.#revision++;
+    const before = this.get(resource, key);
     this.#collection(resource).delete(key);
+    this.#grow(qualifiedPlural(resource), before, undefined);
     const gone = { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } };
     this.#told({
       revision: this.#revision,
       resource: qualifiedPlural(resource),
       before: gone,
+      replaced: before,
       after: undefined,
     });
     return gone;
@@ -87,14 +114,22 @@ export class Storage {
 
   /** Takes over what an earlier process stored, without telling listeners; revisions go on after `revision`. */
   load(revision: number, objects: Iterable<readonly [Resource, string, KubeObject]>): void {
-    for (const [resource, key, object] of objects) this.#collection(resource).set(key, object);
+    for (const [resource, key, object] of objects) {
+      this.#grow(qualifiedPlural(resource), this.get(resource, key), object);
+      this.#collection(resource).set(key, object);
+    }
     this.#revision = Math.max(this.#revision, revision);
-    this.#compacted = this.#revision;
+    this.#history.reset(this.#revision);
   }
 
+  /** The first change of the resource after a revision that is remembered. */
+  changeAfter(resource: Resource, revision: number): StorageChange | undefined {
+    return this.#history.next(qualifiedPlural(resource), revision);
+  }
+
+  /** All remembered changes of the resource after a revision, oldest first. */
   changesAfter(resource: Resource, revision: number): StorageChange[] {
-    const name = qualifiedPlural(resource);
-    return this.#changes.filter((change) => change.resource === name && change.revision > revision);
+    return this.#history.after(qualifiedPlural(resource), revision);
   }
 
   /** Returns a function that stops listening. */
@@ -105,8 +140,7 @@ export class Storage {
 
   /** Forgets all changes so far; whoever asks for them must list again. */
   compact(): void {
-    this.#compacted = this.#revision;
-    this.#changes = [];
+    this.#history.forget(this.#revision);
   }
 
   snapshot(): StorageSnapshot {
@@ -117,9 +151,11 @@ export class Storage {
   /** Restores an earlier state, including its revision, as from a backup. */
   restore(snapshot: StorageSnapshot): void {
     this.#revision = snapshot.revision;
-    this.#compacted = 0;
+    this.#history.reset(0);
     this.#collections = new Map([...snapshot.collections].map(([name, objects]) => [name, new Map(objects)]));
-    this.#changes = [];
+    this.#bytes.clear();
+    for (const [name, objects] of this.#collections)
+      for (const object of objects.values()) this.#grow(name, undefined, object);
   }
 
   #collection(resource: Resource): Map<string, KubeObject> {
@@ -129,13 +165,20 @@ export class Storage {
     return found;
   }
 
+  #grow(name: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
+    const grown =
+      (after === undefined ? 0 : this.sizeOf(after)) - (before === undefined ? 0 : this.sizeOf(before));
+    this.#bytes.set(name, (this.#bytes.get(name) ?? 0) + grown);
+  }
+
   #told(change: StorageChange): void {
-    this.#changes.push(change);
-    if (this.#changes.length > rememberedChanges) {
-      this.#compacted = this.#changes.shift()?.revision ?? this.#compacted;
-    }
+    this.#history.remember(change, change.before === undefined ? 0 : this.sizeOf(change.before));
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+function inOrder(objects: ReadonlyMap<string, KubeObject>): KubeObject[] {
+  return [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
 }
 
 /** The key of an object below its resource. */

@@ -40,6 +40,8 @@ export interface TokenIssuer {
 const success = { apiVersion: 'v1', kind: 'Status', metadata: {}, status: 'Success' };
 const shortestTokenSeconds = 600;
 const longestTokenSeconds = 365 * 24 * 3600;
+/** Tokens travel in headers. */
+const mostAudienceChars = 4096;
 
 export class PostedObjects implements PostedResponder {
   readonly #api: ServedApi;
@@ -77,6 +79,8 @@ export class PostedObjects implements PostedResponder {
           resourceAttributes,
           nonResourceAttributes,
         } = (isMapping(spec) ? spec : {}) as SubjectAccessReview['spec'];
+        if (!areTexts(groups) || typeof name !== 'string')
+          throw new ApiError({ code: 400, message: 'the user of the review is malformed' });
         return accessStatus({ name, groups }, resourceAttributes, nonResourceAttributes);
       }
       case 'SelfSubjectAccessReview': {
@@ -145,23 +149,39 @@ export class PostedObjects implements PostedResponder {
     const account = this.#api.get(resources.serviceAccounts, ref);
     const spec = isMapping(request.spec) ? request.spec : {};
     const { expirationSeconds = 3600, audiences = [], boundObjectRef } = spec as TokenRequest['spec'];
+    if (!areTexts(audiences) || audiences.join('').length > mostAudienceChars)
+      throw tokenRefused(ref, 'spec.audiences: Invalid value: it is no list of names');
     if (!Number.isSafeInteger(expirationSeconds) || expirationSeconds < shortestTokenSeconds)
       throw tokenRefused(
         ref,
         'spec.expirationSeconds: Invalid value: may not specify a duration less than 10 minutes',
       );
-    const pod = boundObjectRef?.kind === 'Pod' ? this.#boundPod(ref, boundObjectRef) : undefined;
+    const pod = this.#boundPod(ref, boundObjectRef);
     const { token, expiresMs } = this.#tokens.issue({
       account,
-      audiences: audiences.map(String),
+      audiences,
       lifeSeconds: Math.min(expirationSeconds, longestTokenSeconds),
       ...(pod === undefined ? {} : { pod }),
     });
     return { ...request, status: { token, expirationTimestamp: formatTimestamp(expiresMs) } };
   }
 
-  #boundPod(ref: ObjectRef, { name = '', uid }: { name?: string; uid?: string }): Pod {
-    const pod = this.#api.get(resources.pods, { ...ref, name });
+  /** A token must not outlive what its client has bound it to. */
+  #boundPod(ref: ObjectRef, bound: TokenRequest['spec']['boundObjectRef'] | null): Pod | undefined {
+    if (bound === undefined || bound === null) return undefined;
+    const { kind, name = '', uid } = bound;
+    if (kind !== 'Pod')
+      throw tokenRefused(
+        ref,
+        `spec.boundObjectRef: Invalid value: cannot bind token to object of type ${JSON.stringify(kind)}`,
+      );
+    const pod = this.#api.get(resources.pods, { ...ref, name: String(name) });
+    const { serviceAccountName: account = '' } = pod.spec;
+    if (account !== ref.name)
+      throw tokenRefused(
+        ref,
+        `spec.boundObjectRef: Invalid value: cannot bind token for serviceaccount ${JSON.stringify(ref.name)} to pod running with different serviceaccount name`,
+      );
     if (uid !== undefined && uid !== pod.metadata.uid)
       throw conflict(
         resources.pods,
@@ -207,8 +227,12 @@ function accessStatus(
   other: SubjectAccessReview['spec']['nonResourceAttributes'],
 ): { allowed: boolean; reason: string } {
   return resource === undefined
-    ? decideAccess(user, { verb: other?.verb ?? '', path: other?.path ?? '' })
-    : decideAccess(user, { verb: resource.verb ?? '', resource: resource.resource ?? '' });
+    ? decideAccess(user, { verb: String(other?.verb ?? ''), path: String(other?.path ?? '') })
+    : decideAccess(user, { verb: String(resource?.verb ?? ''), resource: String(resource?.resource ?? '') });
+}
+
+function areTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
 function rulesOf(user: ApiUser): unknown {

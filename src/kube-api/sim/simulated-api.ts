@@ -202,7 +202,7 @@ export class SimulatedKubeApi implements KubeApi {
     const events = await this.#call('watch', resource, undefined, options, () =>
       this.#watches.watch(resource, options),
     );
-    for await (const event of events) yield copiedEvent(event);
+    for await (const event of events) yield copiedEvent(resource, event);
   }
 
   getText(path: string, options: ApiCallOptions = {}): Promise<string> {
