@@ -65,18 +65,6 @@ it('leaves variables from files empty', () => {
   expect(spec.containers[0]?.restartPolicyRules).toEqual(rules);
 });
 
-it('ignores what a pod asks for as a whole', () => {
-  const off = [
-    'PodLevelResources',
-    'InPlacePodLevelResourcesVerticalScaling',
-    'PodLevelResourcesFixDefaulting',
-    'PodLevelResourcesFixKubeletQOSClass',
-  ];
-  const { spec } = withoutGatedFields(gatesWithout(...off))!(pod);
-  expect(spec).toEqual({ ...pod.spec, resources: undefined });
-  expect('resources' in spec).toBe(false);
-});
-
 it('makes the same object of the same pod', () => {
   const change = withoutGatedFields(gatesWithout('EnvFiles'))!;
   expect(change(pod)).toBe(change(pod));

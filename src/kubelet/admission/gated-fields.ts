@@ -10,7 +10,6 @@ export function withoutGatedFields(gates: FeatureGates): Change | undefined {
     ...(gates.enabled('ContainerRestartRules') ? [] : [withoutRestartRules]),
     ...(gates.enabled('DRANodeAllocatableResources') ? [] : [withoutClaimedAmounts]),
     ...(gates.enabled('EnvFiles') ? [] : [withoutEnvFiles]),
-    ...(gates.enabled('PodLevelResources') ? [] : [withoutPodResources]),
   ];
   if (changes.length === 0) return undefined;
   const known = new WeakMap<Pod, Pod>();
@@ -28,12 +27,6 @@ const withoutClaimedAmounts: Change = (pod) => {
   if (pod.status?.nodeAllocatableResourceClaimStatuses === undefined) return pod;
   const { nodeAllocatableResourceClaimStatuses: _, ...status } = pod.status;
   return { ...pod, status };
-};
-
-const withoutPodResources: Change = (pod) => {
-  if (pod.spec.resources === undefined) return pod;
-  const { resources: _, ...spec } = pod.spec;
-  return { ...pod, spec };
 };
 
 /** A sidecar is told by the same field, and stays one. */
