@@ -78,6 +78,7 @@ async function commandLine(dir: string, stateDir: string, containerd: TestContai
     cgroupRoot: cgroupParent,
     podLogsDir: join(dir, 'logs'),
     healthzPort: 0,
+    makeIPTablesUtilChains: false,
     port: (await usualKubeletPort('127.0.0.1')) ?? (await freePort()),
   };
   writeFileSync(join(configDir, 'apart.conf'), JSON.stringify(config));
