@@ -93,7 +93,9 @@ async function runLogged(
       { maxOpenFiles: config.maxOpenFiles, isAsked: configuration.explicit.has('maxOpenFiles') },
       { clock: systemClock, timeline },
     );
-    const registry = new Registry();
+    const registry = new Registry({
+      nativeHistograms: configuration.featureGates.enabled('NativeHistograms'),
+    });
     registerProcessMetrics(registry);
     registerBuildInfo(registry, {
       version: kubernetesVersion,

@@ -190,6 +190,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'KubeletRegistrationGetOnExistsOnly',
   'KubeletSeparateDiskGC',
   'MemoryQoS',
+  'NativeHistograms',
   'NodeDeclaredFeatures',
   'NodeLogQuery',
   'PodAndContainerStatsFromCRI',

@@ -564,6 +564,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     runningPods: () => runtime.listPods({ runningOnly: true }),
     metricsText: () => registry.scrape(),
     probeMetricsText: () => probes.metricsText(),
+    probeHistograms: () => probes.histograms(),
     blockers: () => check.errors(),
     whatIf: createWhatIf(settings, { eviction, collectors, activePods, admissionWith }),
     describeNode: createDescribeNode(settings, {

@@ -2,7 +2,7 @@
 import type { Clock } from '../async/index.js';
 import type { CriRuntime, ObservedPod } from '../cri/index.js';
 import type { Pod, PodStatus } from '../kube/index.js';
-import type { Registry } from '../metrics/index.js';
+import type { NativeBuckets, Registry } from '../metrics/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { VolumeFigures } from '../volumes/index.js';
 import type { NodeDescription } from './describe-node/contracts.js';
@@ -44,6 +44,8 @@ export interface Kubelet {
   metricsText(): Promise<string>;
   /** The metrics of probes, of which there are some for each. */
   probeMetricsText(): string;
+  /** Their histograms in narrow buckets, by series; none without the gate NativeHistograms. */
+  probeHistograms(): ReadonlyMap<string, NativeBuckets>;
   /** Why no pod is synced now; empty when all is well. */
   blockers(): readonly string[];
   /** Tells what eviction, garbage collection and the like would do now; changes nothing. */

@@ -1,5 +1,7 @@
 /** Counters, gauges and histograms with labels, and their Prometheus text form. */
 
+import { NativeBuckets } from './native-buckets.js';
+
 /** A value for each label of a metric; `L` is the union of their names. */
 export type MetricLabels<L extends string = string> = Readonly<Record<L, string>>;
 
@@ -120,6 +122,7 @@ export class Gauge<L extends string = never> extends Metric<NumberSeries, L> {
 }
 
 interface HistogramSeries extends Series {
+  readonly native: NativeBuckets | undefined;
   readonly counts: number[];
   sum: number;
   count: number;
@@ -131,24 +134,34 @@ export class Histogram<L extends string = never> extends Metric<HistogramSeries,
   readonly buckets: readonly number[];
   /** `le` of each bucket. */
   readonly #bounds: readonly string[];
+  readonly #isNative: boolean;
   constructor(
     name: string,
     help: string,
     labelNames: readonly L[] = [],
     buckets: readonly number[] = defaultBuckets,
+    isNative = false,
   ) {
     super(name, help, 'histogram', labelNames);
     this.buckets = buckets;
+    this.#isNative = isNative;
     this.#bounds = buckets.map(formatNumber);
     if (labelNames.length === 0) this.of(noLabels);
   }
   protected create(labels: MetricLabels): HistogramSeries {
-    return { labels, counts: new Array<number>(this.buckets.length).fill(0), sum: 0, count: 0 };
+    const counts = new Array<number>(this.buckets.length).fill(0);
+    return { labels, counts, sum: 0, count: 0, native: this.#isNative ? new NativeBuckets() : undefined };
+  }
+  /** Adds those of each series, by how the text has the series. */
+  addNatives(natives: Map<string, NativeBuckets>): void {
+    for (const { labels, native } of this.series.values())
+      if (native !== undefined) natives.set(`${this.name}${this.labelText(labels)}`, native);
   }
   observe(value: number, labels: MetricLabels<L> = noLabels): void {
     const series = this.of(labels);
     series.sum += value;
     series.count++;
+    series.native?.observe(value);
     const index = this.buckets.findIndex((bound) => value <= bound);
     if (index >= 0) series.counts[index] = (series.counts[index] ?? 0) + 1;
   }
@@ -176,11 +189,21 @@ export type RegisteredMetric = Pick<
   'name' | 'help' | 'stability' | 'type' | 'labelNames' | 'write'
 > & { readonly buckets?: readonly number[] };
 
+export interface RegistryOptions {
+  /** Whether histograms count in narrow buckets, too (gate NativeHistograms); default no. */
+  readonly nativeHistograms?: boolean;
+}
+
 export class Registry {
+  readonly #nativeHistograms: boolean;
   readonly #metrics = new Map<string, RegisteredMetric>();
   readonly #shared = new Map<unknown, unknown>();
   readonly #collectors: (() => void)[] = [];
   readonly #slowCollectors: (() => Promise<void>)[] = [];
+
+  constructor({ nativeHistograms = false }: RegistryOptions = {}) {
+    this.#nativeHistograms = nativeHistograms;
+  }
 
   counter<const L extends string = never>(
     name: string,
@@ -200,7 +223,7 @@ export class Registry {
     labelNames: readonly L[] = [],
     buckets: readonly number[] = defaultBuckets,
   ): Histogram<L> {
-    return this.#register(name, new Histogram(name, help, labelNames, buckets));
+    return this.#register(name, new Histogram(name, help, labelNames, buckets, this.#nativeHistograms));
   }
 
   /** What `create` declares here; for metrics that more than one part counts, each of which may ask first. */
@@ -215,6 +238,13 @@ export class Registry {
   /** Every metric, also those without a series yet. */
   metrics(): readonly RegisteredMetric[] {
     return [...this.#metrics.values()];
+  }
+
+  /** The narrow buckets of each series, by how the text has the series. */
+  natives(): ReadonlyMap<string, NativeBuckets> {
+    const natives = new Map<string, NativeBuckets>();
+    for (const metric of this.#metrics.values()) if (metric instanceof Histogram) metric.addNatives(natives);
+    return natives;
   }
 
   /** Runs before each scrape, for values worth computing only then. */

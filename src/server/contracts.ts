@@ -2,7 +2,7 @@
 
 import type { ObservedPod } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
-import type { Registry } from '../metrics/index.js';
+import type { NativeBuckets, Registry } from '../metrics/index.js';
 import type { StatsProvider } from '../resources/stats/index.js';
 
 /** The listeners, as the timeline names them. */
@@ -23,6 +23,8 @@ export interface ServerKubelet {
   metricsText(): string | Promise<string>;
   /** The metrics of probes, which have some for each probe. */
   probeMetricsText(): string;
+  /** Their histograms in narrow buckets, by series; absent: there are none. */
+  probeHistograms?(): ReadonlyMap<string, NativeBuckets>;
   /** In the order of `/healthz`, after the server's own `ping` and `log`. */
   readonly healthChecks: readonly HealthCheck[];
   /** Receives the metrics of requests; absent: they are not counted. */

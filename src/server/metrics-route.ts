@@ -1,7 +1,14 @@
 /** `/metrics` and below: registries in Prometheus text format. */
 import { once } from 'node:events';
-import { createGzip, type Gzip } from 'node:zlib';
+import { promisify } from 'node:util';
+import { createGzip, type Gzip, gzip as gzipOnce } from 'node:zlib';
 import { errorText } from '../async/index.js';
+import {
+  type NativeHistograms,
+  prefersProtobuf,
+  protobufContentType,
+  protobufOf,
+} from './metrics-protobuf.js';
 import { plainError, type RouteResponse, type StreamedBody } from './responses.js';
 import type { Route } from './routes.js';
 
@@ -12,15 +19,22 @@ const gzipLevel = 1;
 const gzipInputBytes = 256 * 1024;
 /** What a trip brings back; the text becomes a twentieth. */
 const gzipOutputBytes = 64 * 1024;
+const zipped = promisify(gzipOnce);
 
 /** A text, or the parts of a long one in their order. */
 export type Exposition = string | Iterable<string>;
 
-/** If `reset` is given, DELETE restarts the counts. */
+export interface MetricsRouteOptions {
+  /** If given, DELETE restarts the counts. */
+  readonly reset?: () => void;
+  /** Of the series on the page that have them; asked for after the text. */
+  readonly natives?: () => NativeHistograms;
+}
+
 export function metricsRoute(
   path: string,
   text: () => Exposition | Promise<Exposition>,
-  reset?: () => void,
+  { reset, natives = () => new Map() }: MetricsRouteOptions = {},
 ): Route {
   const compressed = compressor();
   return {
@@ -37,8 +51,11 @@ export function metricsRoute(
       }
       try {
         const exposition = await text();
-        if (takesGzip(headers['accept-encoding'])) {
-          const body = await compressed(typeof exposition === 'string' ? [exposition] : exposition);
+        const parts = typeof exposition === 'string' ? [exposition] : exposition;
+        const zips = takesGzip(headers['accept-encoding']);
+        if (prefersProtobuf(headers.accept)) return await inProtobuf(protobufOf(parts, natives()), zips);
+        if (zips) {
+          const body = await compressed(parts);
           return { status: 200, headers: { 'Content-Type': contentType, 'Content-Encoding': 'gzip' }, body };
         }
         const body = typeof exposition === 'string' ? exposition : streamed(exposition);
@@ -49,6 +66,13 @@ export function metricsRoute(
       }
     },
   };
+}
+
+async function inProtobuf(message: Buffer, zips: boolean): Promise<RouteResponse> {
+  const headers = { 'Content-Type': protobufContentType };
+  if (!zips) return { status: 200, headers, body: message };
+  const body = await zipped(message, { level: gzipLevel });
+  return { status: 200, headers: { ...headers, 'Content-Encoding': 'gzip' }, body };
 }
 
 function failure(error: unknown): RouteResponse {

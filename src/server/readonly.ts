@@ -76,8 +76,12 @@ function readOnlyRoutes(
     ...healthzRoutes(slis.checks),
     slis.route,
     podsRoute(kubelet),
-    metricsRoute('/metrics', () => kubelet.metricsText()),
-    metricsRoute('/metrics/probes', () => kubelet.probeMetricsText()),
+    metricsRoute('/metrics', () => kubelet.metricsText(), {
+      natives: () => kubelet.registry?.natives() ?? new Map(),
+    }),
+    metricsRoute('/metrics/probes', () => kubelet.probeMetricsText(), {
+      natives: () => kubelet.probeHistograms?.() ?? new Map(),
+    }),
     ...(kubelet.stats === undefined ? [] : statsRoutes({ stats: kubelet.stats, version, timeline })),
     // They would reveal or do too much for unauthenticated callers.
     ...disabledDebugRoutes(),

@@ -1,7 +1,7 @@
 /** Builds the probes of a kubelet and what others see of them: statuses, plans and the sync loop. */
 import type { Channel } from '../../async/index.js';
 import type { PodStatus } from '../../kube/index.js';
-import { Registry } from '../../metrics/index.js';
+import { type NativeBuckets, Registry } from '../../metrics/index.js';
 import type { ProbeView } from '../../pods/index.js';
 import {
   createProbeMetrics,
@@ -24,6 +24,7 @@ export interface Probes {
   /** Results that changed, for the sync loop. */
   readonly updates: Readonly<Record<ProbeKind, Channel<ProbeUpdate>>>;
   metricsText(): string;
+  histograms(): ReadonlyMap<string, NativeBuckets>;
   keepOnly(podUids: ReadonlySet<string>): void;
   stop(): Promise<void>;
 }
@@ -39,7 +40,7 @@ export function createProbes(
   };
   const prober = new Prober({ clock, timeline, cri, network, expand, protocols });
   // Served apart from the other metrics, as there are some for each probe.
-  const registry = new Registry();
+  const registry = new Registry({ nativeHistograms: gates.enabled('NativeHistograms') });
   const keepsStatusOverRestart = !gates.enabled('ChangeContainerStatusOnKubeletRestart');
   const manager = new ProbeManager({
     clock,
@@ -65,6 +66,7 @@ export function createProbes(
     verdicts: { liveness: (id) => liveness.get(id), startup: (id) => startup.get(id) },
     updates: { liveness: liveness.updates, readiness: readiness.updates, startup: startup.updates },
     metricsText: () => registry.text(),
+    histograms: () => registry.natives(),
     keepOnly: (podUids) => manager.keepOnly(podUids),
     stop: () => manager.stop(),
   };

@@ -41,6 +41,6 @@ export function healthSlis(checks: readonly HealthCheck[]): HealthSlis {
         }
       },
     })),
-    route: metricsRoute('/metrics/slis', () => registry.text(), reset),
+    route: metricsRoute('/metrics/slis', () => registry.text(), { reset }),
   };
 }

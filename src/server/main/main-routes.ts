@@ -42,8 +42,10 @@ export function mainRoutes(
   const routes = [
     ...healthzRoutes(slis.checks),
     slis.route,
-    metricsRoute('/metrics', () => kubelet.metricsText()),
-    metricsRoute('/metrics/probes', () => `${process.text()}${kubelet.probeMetricsText()}`),
+    metricsRoute('/metrics', () => kubelet.metricsText(), { natives: () => kubelet.registry.natives() }),
+    metricsRoute('/metrics/probes', () => `${process.text()}${kubelet.probeMetricsText()}`, {
+      natives: () => kubelet.probeHistograms?.() ?? new Map(),
+    }),
     ...statsRoutes({
       stats: kubelet.stats,
       version,
