@@ -312,6 +312,12 @@ describe('PodWorkers', () => {
       await wakeDue(four);
       expect(syncer.calls).toEqual(['create 2', 'terminating 2 grace 30', 'terminated 2', 'sync 4']);
     });
+    it('are stopped like any other if they run from before, though they never had their turn here', async () => {
+      statuses.set('2', running('2'));
+      workers.update({ type: 'create', pod: deleted(two, 5) });
+      await settle();
+      expect(syncer.calls).toEqual(['terminating 2 grace 5', 'terminated 2']);
+    });
     it('leave an API pod of the same name alone', async () => {
       workers.update({ type: 'create', pod: two });
       workers.update({ type: 'create', pod: pod('5', { name: 'same' }) });

@@ -262,10 +262,12 @@ export class PodWorkers {
 
   #turnOf(worker: Worker, pod: Pod): StaticPodStart {
     if (!isStaticPod(pod)) return 'start';
-    return this.#turns.decide(worker.fullName, worker.uid, (uid) => {
+    const turn = this.#turns.decide(worker.fullName, worker.uid, (uid) => {
       const other = this.#workers.get(uid);
       return other && { terminationRequested: isEnding(other.state) };
     });
+    // One that runs from before this start had its turn then, and must be stopped like any other.
+    return turn === 'never' && !this.#nothingRuns(worker.uid) ? 'start' : turn;
   }
 
   async #run(worker: Worker, step: WorkerStep): Promise<void> {
