@@ -9,6 +9,7 @@ import { kubeApiLimits } from '../src/kube-api/limits.js';
 import { apiClientLimits } from '../src/kube-client/limits.js';
 import { pluginLimits } from '../src/plugins/limits.js';
 import { podsApiLimits } from '../src/pods/pods-api/limits.js';
+import { followedFilesLimits } from '../src/pods/sources/limits.js';
 import { deviceLimits } from '../src/resources/device-manager/limits.js';
 import { draLimits } from '../src/resources/dra/limits.js';
 import { statsLimits } from '../src/resources/stats/limits.js';
@@ -43,6 +44,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/grpc/limits.ts grpcClientLimits': grpcClientLimits,
   'src/grpc/limits.ts grpcServerLimits': grpcServerLimits,
   'src/plugins/limits.ts pluginLimits': pluginLimits,
+  'src/pods/sources/limits.ts followedFilesLimits': followedFilesLimits,
   'src/pods/pods-api/limits.ts podsApiLimits': podsApiLimits,
   'src/volumes/csi/limits.ts csiLimits': csiLimits,
   'src/volumes/pod-certificates/limits.ts podCertificateLimits': podCertificateLimits,

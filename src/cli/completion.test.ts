@@ -29,6 +29,7 @@ describe('completions', () => {
     ['shells', 'completion z', ['zsh']],
     ['nothing in the command of a container', 'exec web -- l', []],
     ['flags of a run', 'run --d', ['--detach']],
+    ['following files', 'run --wa', ['--watch']],
     ['runtimes of a run', 'run --runtime ', ['auto', 'containerd', 'process']],
     ['subcommands of cri', 'cri ', ['serve']],
     ['built-in runtimes', 'cri serve --runtime ', ['process', 'sim']],

@@ -18,6 +18,8 @@ export interface PodEntries {
   'pod.seen': { source: string };
   /** The pod was admitted. */
   'pod.admit': NoData;
+  /** What a change of followed manifests means for the pod; a replaced pod and the one that follows it are both told. */
+  'pod.manifest': { change: 'started' | 'updated' | 'replaced' | 'ended' };
   /** A static pod that was refused was judged again. */
   'pod.retry': { admitted: boolean };
   /** The pod is neither admitted nor refused yet: the device plugin of a resource has not registered. */

@@ -63,6 +63,57 @@ describe('nodelet run on a containerd that runs', () => {
     client.close();
     expect(leftovers(stateDir)).toEqual([]);
   });
+  it('with --watch updates pods in place, replaces them in order, and follows what volumes hold', async () => {
+    const image = testImages.busybox;
+    const reader = (script: string): Record<string, unknown> => {
+      const pod = JSON.parse(podManifest('reader', { image, script }));
+      pod.spec.volumes = [{ name: 'conf', configMap: { name: 'conf' } }];
+      pod.spec.containers[0].volumeMounts = [{ name: 'conf', mountPath: '/conf' }];
+      pod.spec.containers[0].resources = { requests: { cpu: '10m', memory: '16Mi' } };
+      return pod;
+    };
+    const conf = (word: string): string =>
+      `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "conf"}, "data": {"word": "${word}"}}`;
+    const script = `${runsOn.replace('sleep 0.1', 'cat /conf/word; echo; sleep 0.1')}`;
+    const file = await put('reader.yaml', JSON.stringify(reader(script)), conf('one'));
+    const command = run([file, '--watch', '--container-runtime-endpoint', containerd.endpoint]);
+    await command.until('reader: Running');
+    const logs = async (): Promise<string> => {
+      const asked = new Command(['logs', 'reader', '--tail', '3'], { stateDir });
+      await asked.exitCode();
+      return asked.stdout;
+    };
+    await put('reader.yaml', JSON.stringify(reader(script)), conf('two'));
+    await pollUntil(
+      'the pod reads the second word',
+      async () => (await logs()).includes('two') || undefined,
+      {
+        timeoutMs: 30_000,
+      },
+    );
+    const resized = JSON.parse(JSON.stringify(reader(script)).replace('10m', '20m'));
+    await put('reader.yaml', JSON.stringify(resized), conf('two'));
+    await command.until('reader: updated in place, as spec.containers[0].resources.requests[cpu] changed');
+    await pollUntil(
+      'the container has the cpu',
+      async () => {
+        const asked = new Command(['explain', 'reader'], { stateDir });
+        await asked.exitCode();
+        return asked.stdout.includes('Pod resize completed') || undefined;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(command.stdout).not.toMatch(/reader: .*restart/);
+    await put('reader.yaml', JSON.stringify(reader(`: other; ${script}`)), conf('two'));
+    await command.until('reader: takes the place of the running pod after its end');
+    await command.until(/Terminating[\s\S]*reader: Running/);
+    await rm(file);
+    await command.until('reader: ended, as it is not in the manifests any more');
+    command.signal('SIGINT');
+    // The file is not there.
+    expect(await command.exitCode()).toBe(1);
+    expect(leftovers(stateDir)).toEqual([]);
+  });
   it('is chosen by itself at its usual socket, unless another agent has pods there', async () => {
     // The socket is at its usual place for this command only.
     const usual = '/run/containerd/containerd.sock';

@@ -1,5 +1,19 @@
 /** Says why a pod failed, for the user of the run. */
-import type { ContainerStatus, PodStatus } from '../../kube/index.js';
+import type { ContainerStatus, Pod, PodStatus } from '../../kube/index.js';
+import { refusalRemedy } from '../../timeline/index.js';
+
+/** What is said of a failed pod when the run ends. */
+export function failureLines({ metadata: { namespace, name }, status }: Pod): string[] {
+  const why = failureText(status);
+  const failed = `pod ${namespace}/${name} failed${why === '' ? '' : `: ${why}`}`;
+  const help = status?.containerStatuses === undefined ? remedyOf(status?.reason) : undefined;
+  return help === undefined ? [failed] : [failed, `  what would help: ${help}`];
+}
+
+/** Only for reasons that the node itself refuses pods for; others say themselves what is wrong. */
+function remedyOf(reason: string | undefined): string | undefined {
+  return reason !== undefined && /^(OutOf|NodeAffinity)/.test(reason) ? refusalRemedy(reason) : undefined;
+}
 
 /** Empty when the status gives no reason. */
 export function failureText(status: PodStatus | undefined): string {

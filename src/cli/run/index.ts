@@ -7,6 +7,8 @@ import { UsageError } from '../client/usage-error.js';
 import { chooseRuntime, type RuntimeChoice } from '../runtime-choice.js';
 import { readRuntimeFacts } from '../runtime-choice-facts.js';
 import { detach, removeDetachedLog, tellParent, wasDetached } from './detach.js';
+import { FollowedManifests } from './follow/followed-manifests.js';
+import { isAddress } from './input-address.js';
 import type { ManifestContent } from './manifest.js';
 import { readInputs } from './manifest-inputs.js';
 import { parseRunArguments, type RunOptions, runUsage } from './options.js';
@@ -42,43 +44,60 @@ async function run(options: RunOptions): Promise<number> {
   const requests = catchStopRequests(systemClock);
   stopOnClosedOutput(requests);
   try {
-    const content = await readManifests(options, requests);
-    if (content === undefined) return 1;
+    const manifests = await readManifests(options, requests);
+    if (manifests === undefined) return 1;
+    const { content, followed } = manifests;
     const choice = await decideRuntime(options);
     if (!options.quiet) process.stderr.write(`${choice.line}\n`);
     const exitCode = await runSession({
       options,
       content,
+      followed,
       choice,
       requests,
       clock: systemClock,
       onUp: (claim, pods) => void tellParent({ kind: 'up', pods, pid: claim.pid }),
     });
     // A script that waits for a job must not see success when a manifest was skipped.
-    return content.problems.length > 0 ? 1 : exitCode;
+    return (followed?.content ?? content).problems.length > 0 ? 1 : exitCode;
   } finally {
     requests.release();
   }
 }
 
-/** Prints problems and ignored objects. Returns undefined when no pod is left to run. */
+interface ReadManifests {
+  readonly content: ManifestContent;
+  /** With --watch. */
+  readonly followed?: FollowedManifests;
+}
+
+/** Prints problems and ignored objects. Returns undefined when no pod is left to run, and none can come. */
 async function readManifests(
   options: RunOptions,
   requests: StopRequests,
-): Promise<ManifestContent | undefined> {
+): Promise<ReadManifests | undefined> {
   const reading = new AbortController();
   void requests.stop.then(() => {
     reading.abort();
     // A read from standard input does not take a signal.
     process.stdin.destroy();
   });
-  const content = await readInputs(options.inputs, {
-    clock: systemClock,
-    stdin: process.stdin,
-    signal: reading.signal,
-  }).catch((error: unknown) => {
+  const isFollowed = (input: string): boolean => options.watch && !isAddress(input);
+  const fixed = await readInputs(
+    options.inputs.filter((input) => !isFollowed(input)),
+    {
+      clock: systemClock,
+      stdin: process.stdin,
+      signal: reading.signal,
+    },
+  ).catch((error: unknown) => {
     throw reading.signal.aborted ? new StartFailure('stopped before the manifests were read') : error;
   });
+  const paths = options.inputs.filter(isFollowed);
+  const followed =
+    paths.length === 0 ? undefined : new FollowedManifests({ inputs: paths, fixed, clock: systemClock });
+  const mayCome = (await followed?.first()) ?? false;
+  const content = followed?.content ?? fixed;
   for (const problem of content.problems) process.stderr.write(`error: ${formatProblem(problem)}\n`);
   if (!options.quiet) {
     for (const warning of content.warnings) process.stderr.write(`warning: ${formatProblem(warning)}\n`);
@@ -87,7 +106,7 @@ async function readManifests(
         `warning: ignored, as they mean nothing to one machine: ${content.ignored.join(', ')}\n`,
       );
   }
-  if (content.pods.length > 0) return content;
+  if (content.pods.length > 0 || mayCome) return { content, ...(followed && { followed }) };
   process.stderr.write(
     content.problems.length > 0
       ? 'nodelet run: no pod is left to run; correct the errors above\n'

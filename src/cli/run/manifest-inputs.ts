@@ -6,6 +6,7 @@ import type { Clock } from '../../async/index.js';
 import { errorText } from '../../async/index.js';
 import { getManifest } from '../../pods/sources/get-manifest.js';
 import { manifestLimitBytes } from '../../pods/sources/source.js';
+import { isAddress } from './input-address.js';
 import { emptyContent, type ManifestContent, readManifestText } from './manifest.js';
 
 export interface InputContext {
@@ -15,7 +16,8 @@ export interface InputContext {
 }
 
 const urlTimeoutMs = 30_000;
-const manifestNames = /\.(ya?ml|json)$/i;
+/** Files of a directory that are manifests. */
+export const manifestNames = /\.(ya?ml|json)$/i;
 
 /** Reads all inputs. Adds an input that cannot be read to the problems, and continues. */
 export async function readInputs(inputs: readonly string[], context: InputContext): Promise<ManifestContent> {
@@ -51,7 +53,7 @@ interface ManifestText {
 async function readInput(input: string, context: InputContext): Promise<ManifestText[]> {
   if (input === '-') return [{ file: 'stdin', text: await readStream(context.stdin) }];
   if (isUrl(input)) return [{ file: shownInput(input), text: await readUrl(input, context) }];
-  if (/^[a-z]+:\/\//i.test(input)) throw new Error('only http:// and https:// addresses can be read');
+  if (isAddress(input)) throw new Error('only http:// and https:// addresses can be read');
   const info = await stat(input).catch((error: NodeJS.ErrnoException) => {
     throw new Error(
       error.code === 'ENOENT' ? 'there is no such file or directory' : `cannot be read: ${error.message}`,

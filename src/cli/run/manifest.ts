@@ -3,6 +3,7 @@ import { editDistance, nearestName } from '../../flags/index.js';
 import {
   applyPodDefaults,
   commandLimits,
+  type DocumentLimits,
   decodePods,
   InvalidManifest,
   type Mapping,
@@ -39,9 +40,13 @@ import {
 /** A pod with all defaults; it gets its identity on this machine later. */
 export interface ManifestPod {
   readonly pod: NamedPod;
+  /** The place that it fills, such as `Deployment default/web 0`. */
+  readonly slot: string;
   readonly job?: JobParallelism;
   /** `web.yaml:3` */
   readonly origin: string;
+  /** Where its name stands, for messages. */
+  readonly named: Omit<Problem, 'message'>;
 }
 
 export interface ManifestContent {
@@ -59,10 +64,15 @@ export function emptyContent(): ManifestContent {
 }
 
 /** Adds the objects of the text to the content. */
-export function readManifestText(text: string, file: string, content: ManifestContent): void {
+export function readManifestText(
+  text: string,
+  file: string,
+  content: ManifestContent,
+  limits: DocumentLimits = commandLimits,
+): void {
   let documents: SourceDocument[];
   try {
-    documents = parseSource(text, file, commandLimits);
+    documents = parseSource(text, file, limits);
   } catch (error) {
     if (!(error instanceof SyntaxProblem)) throw error;
     content.problems.push(error.problem);
@@ -116,8 +126,8 @@ function readKind(kind: string, value: Mapping, place: ManifestLocation, content
     const [first] = pods;
     // All pods have the same template, so one check is enough.
     if (first !== undefined) checkPod(structuredClone(first.pod), templatePlace);
-    for (const { pod, job } of pods)
-      addPod({ pod: applyPodDefaults(pod), ...(job === undefined ? {} : { job }) }, place, content);
+    for (const { pod, slot, job } of pods)
+      addPod({ pod: applyPodDefaults(pod), slot, ...(job === undefined ? {} : { job }) }, place, content);
     for (const claim of claims) addObject(content.objects, 'PersistentVolumeClaim', claim, place);
   } else if (isObjectKind(kind)) {
     checkVersion(value, place, 'v1');
@@ -155,7 +165,7 @@ function readPod(value: Mapping, place: ManifestLocation, content: ManifestConte
   content.warnings.push(...warnings.map((warning) => belowPlace(place, warning)));
   const whole = { ...pod, metadata: { ...pod.metadata, name, namespace: namespaceIn(value, place) } };
   checkPod(whole, place);
-  addPod({ pod: whole }, place, content);
+  addPod({ pod: whole, slot: `Pod ${whole.metadata.namespace}/${name}` }, place, content);
 }
 
 /** Gives a pod with `generateName` a name that is the same in every run. */
@@ -178,19 +188,55 @@ function checkPod(pod: PodManifest, place: ManifestLocation): void {
   );
 }
 
-function addPod(added: Omit<ManifestPod, 'origin'>, place: ManifestLocation, content: ManifestContent): void {
+function addPod(
+  added: Omit<ManifestPod, 'origin' | 'named'>,
+  place: ManifestLocation,
+  content: ManifestContent,
+): void {
   const { line = 1 } = place.document.locate(place.path) ?? {};
-  const origin = `${place.document.file}:${line}`;
-  const { namespace, name } = added.pod.metadata;
-  const same = content.pods.find(
-    ({ pod }) => pod.metadata.name === name && pod.metadata.namespace === namespace,
+  const { message: _, ...named } = problemOf(placeAt(place, 'metadata', 'name'), '');
+  const pod = { ...added, origin: `${place.document.file}:${line}`, named };
+  const twin = twinProblem(pod, content.pods);
+  if (twin !== undefined) throw new InvalidManifest([twin]);
+  content.pods.push(pod);
+}
+
+/** What is wrong with a pod whose name another one has; undefined if none has. */
+function twinProblem({ pod, named }: ManifestPod, others: readonly ManifestPod[]): Problem | undefined {
+  const { namespace, name } = pod.metadata;
+  const same = others.find(
+    ({ pod: { metadata } }) => metadata.name === name && metadata.namespace === namespace,
   );
-  if (same !== undefined)
-    refuse(
-      placeAt(place, 'metadata', 'name'),
-      `pod ${namespace}/${name} is also defined at ${same.origin}, which counts; give one of them another name`,
-    );
-  content.pods.push({ ...added, origin });
+  if (same === undefined) return undefined;
+  const message = `pod ${namespace}/${name} is also defined at ${same.origin}, which counts; give one of them another name`;
+  return { ...named, message };
+}
+
+/** The contents of several files as one; of pods with one name, the first counts. */
+export function mergedContent(contents: readonly ManifestContent[]): ManifestContent {
+  const merged = emptyContent();
+  const byName = new Map<string, ManifestPod>();
+  for (const { pods, objects, ignored, warnings, problems } of contents) {
+    merged.problems.push(...problems);
+    merged.warnings.push(...warnings);
+    merged.ignored.push(...ignored);
+    merged.objects.configMaps.push(...objects.configMaps);
+    merged.objects.secrets.push(...objects.secrets);
+    merged.objects.persistentVolumes.push(...objects.persistentVolumes);
+    merged.objects.persistentVolumeClaims.push(...objects.persistentVolumeClaims);
+    for (const pod of pods) {
+      const { namespace, name } = pod.pod.metadata;
+      const other = byName.get(`${namespace}/${name}`);
+      const twin = other && twinProblem(pod, [other]);
+      if (twin !== undefined) {
+        merged.problems.push(twin);
+        continue;
+      }
+      byName.set(`${namespace}/${name}`, pod);
+      merged.pods.push(pod);
+    }
+  }
+  return merged;
 }
 
 function checkVersion(value: Mapping, place: ManifestLocation, wanted: string): void {

@@ -6,6 +6,7 @@ import type { CommandSpec } from '../client/command.js';
 import { parseCommandFlags } from '../client/flags.js';
 import { UsageError } from '../client/usage-error.js';
 import type { WantedRuntime } from '../runtime-choice.js';
+import { isAddress } from './input-address.js';
 import { badRunName, defaultRunName } from './state.js';
 
 const runtimes = ['auto', 'containerd', 'process'] as const satisfies readonly WantedRuntime[];
@@ -22,6 +23,11 @@ const flags = {
     type: bool,
     shorthand: 'd',
     about: 'run in the background; see "nodelet ps", stop with "nodelet stop"',
+  },
+  watch: {
+    type: bool,
+    shorthand: 'w',
+    about: 'follow the files and directories: changed manifests change the pods, until you stop the run',
   },
   name: {
     type: string,
@@ -60,14 +66,20 @@ Usage:
 
 Manifests are YAML or JSON and may hold many objects: Pods, Lists, Deployments, ReplicaSets, StatefulSets, DaemonSets
 and Jobs, and the ConfigMaps, Secrets, PersistentVolumes and claims that their pods use. DIR reads the
-files that end in .yaml, .yml or .json; "-" is standard input. Manifests are read once: to change something, stop the
-run and start it again.
+files that end in .yaml, .yml or .json; "-" is standard input. Without --watch, manifests are read once: to change
+something, stop the run and start it again.
+
+With --watch, a changed manifest changes its pods, a new one starts some, and a removed one ends them. What a running pod
+can take is changed in place: images, cpu and memory, labels, annotations, further tolerations, a shorter
+activeDeadlineSeconds. For anything else the pod ends gracefully, then another one takes its place; "nodelet explain POD"
+says why. ConfigMaps and Secrets reach the volumes of running pods. A manifest with errors is told and changes nothing.
+URLs are read once.
 
 The node of a run is this machine: a pod that requests more than is left of it, or that selects other nodes, is refused.
 "nodelet describe node" shows what the node has, who holds it and what is free.
 
-The run ends when you stop it, or when all its pods have ended and none has restartPolicy Always. The exit code is 1 if
-such a pod failed or a manifest had errors, 2 if the command line is wrong, and 0 otherwise. The run leaves nothing
+The run ends when you stop it, or, without --watch, when all its pods have ended and none has restartPolicy Always. The
+exit code is 1 if such a pod failed or a manifest had errors (with --watch: has errors at the end), 2 if the command line is wrong, and 0 otherwise. The run leaves nothing
 behind.
 
 Flags:
@@ -82,6 +94,7 @@ Environment:
 Examples:
   nodelet run web.yaml                      run the pods of a file
   nodelet run ./manifests --logs            run a directory and follow all logs
+  nodelet run --watch ./manifests           follow a directory while you edit it
   nodelet run -d --name db db.yaml          run in the background …
   nodelet logs -f db-0 --name db            … and follow its logs
   nodelet stop --name db
@@ -94,6 +107,7 @@ export interface RunOptions {
   readonly inputs: readonly string[];
   readonly logs: boolean;
   readonly detach: boolean;
+  readonly watch: boolean;
   readonly name: string;
   readonly runtime: WantedRuntime;
   readonly endpoint: string | undefined;
@@ -118,6 +132,10 @@ export function parseRunArguments(argv: readonly string[]): RunOptions | 'help' 
   if (inputs.length === 0) throw new UsageError('name a manifest, a directory or a URL');
   if (inputs.filter((input) => input === '-').length > 1)
     throw new UsageError('"-" is given twice, but standard input can be read only once');
+  if (values.watch && inputs.includes('-'))
+    throw new UsageError('--watch cannot follow standard input: write the manifests to a file and name that');
+  if (values.watch && inputs.every(isAddress))
+    throw new UsageError('--watch follows files and directories, and URLs are read once: name a file');
   const { runtime = 'auto', name = defaultRunName } = values;
   const wanted = runtimes.find((known) => known === runtime);
   if (wanted === undefined) throw new UsageError(`--runtime ${runtime}: write auto, containerd or process`);
@@ -127,6 +145,7 @@ export function parseRunArguments(argv: readonly string[]): RunOptions | 'help' 
     inputs,
     logs: values.logs,
     detach: values.detach,
+    watch: values.watch,
     name,
     runtime: wanted,
     endpoint: values['container-runtime-endpoint'],

@@ -10,10 +10,12 @@ export interface PodView extends PodRow {
   readonly fullName: string;
   /** What the pod waits for; empty when it waits for nothing. */
   readonly waitsFor: string;
+  /** Why it ends, where the manifests decided that. */
+  readonly because?: string;
 }
 
 export function viewPod(
-  { pod, state }: ShownPod,
+  { pod, state, because }: ShownPod,
   timeline: Pick<Timeline, 'ofPod' | 'ofNode'>,
   nowMs: number,
 ): PodView {
@@ -21,7 +23,15 @@ export function viewPod(
   const fullName = row.namespace === 'default' ? row.name : `${row.namespace}/${row.name}`;
   switch (state) {
     case 'waiting':
-      return { ...row, fullName, age: '', waitsFor: 'its turn, after other pods of the same Job' };
+      return {
+        ...row,
+        fullName,
+        age: '',
+        waitsFor:
+          because === undefined
+            ? 'its turn, after other pods of the same Job'
+            : `the end of the pod whose place it takes, as ${because}`,
+      };
     case 'gone':
       return {
         ...row,
@@ -45,13 +55,15 @@ export function viewPod(
         ...row,
         fullName,
         age,
+        ...(because === undefined ? {} : { because }),
         // Nothing more happens to a refused pod, so what would help belongs beside it.
-        waitsFor: shown
-          .flatMap(({ brief, waitsFor, unblock }) => [
+        waitsFor: [
+          ...(because === undefined ? [] : [`its end: ${because}`]),
+          ...shown.flatMap(({ brief, waitsFor, unblock }) => [
             brief ?? waitsFor,
             ...(isRefused && unblock !== undefined ? [unblock] : []),
-          ])
-          .join('; '),
+          ]),
+        ].join('; '),
       };
     }
   }
@@ -85,7 +97,9 @@ export function changeLine(view: PodView): string {
   // A countdown in the text would make every line differ.
   const waits =
     view.status === 'Terminating' ? '' : view.waitsFor.replace(/ \(in \d+s\)/, '').replace(/\s*\n\s*/g, ' ');
-  return `${view.fullName}: ${view.status}, ${view.ready} ready${restarts}${waits === '' ? '' : `; waits for ${waits}`}`;
+  const why = view.because === undefined ? '' : `; ${view.because}`;
+  const waited = waits === '' ? why : `; waits for ${waits}`;
+  return `${view.fullName}: ${view.status}, ${view.ready} ready${restarts}${waited}`;
 }
 
 function toneOf(status: string): Cell['tone'] {

@@ -7,8 +7,9 @@ const pod = (uid: string, restartPolicy = 'Always', grace = 30): Pod => ({
   metadata: { name: uid, namespace: 'default', uid },
   spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy, terminationGracePeriodSeconds: grace },
 });
+const run = (one: Pod): RunPod => ({ pod: one, slot: `Pod ${one.metadata.name}` });
 const job = (uid: string, parallelism: number): RunPod => ({
-  pod: pod(uid, 'Never'),
+  ...run(pod(uid, 'Never')),
   job: { key: 'job', parallelism },
 });
 const states = (pods: RunPods): string =>
@@ -50,7 +51,7 @@ describe('RunPods', () => {
     expect(await isSettled(ended)).toBe(true);
   });
   it('does not end by itself with restartPolicy Always', async () => {
-    const pods = new RunPods([{ pod: pod('web') }, { pod: pod('a', 'Never') }]);
+    const pods = new RunPods([run(pod('web')), run(pod('a', 'Never'))]);
     const ended = pods.ended(never);
     end(pods, 'a');
     expect(await isSettled(ended)).toBe(false);
@@ -61,18 +62,18 @@ describe('RunPods', () => {
     ['a pod succeeded', 'Never', 'Succeeded', 0],
     ['a failed pod with restartPolicy Always does not count', 'Always', 'Failed', 0],
   ])('counts %s', (_rule, policy, phase, failures) => {
-    const pods = new RunPods([{ pod: pod('a', policy) }]);
+    const pods = new RunPods([run(pod('a', policy))]);
     pods.observe('a', { phase });
     expect(pods.failures()).toHaveLength(failures);
   });
   it('does not count a stopped pod as failed', () => {
-    const pods = new RunPods([{ pod: pod('a', 'Never') }]);
+    const pods = new RunPods([run(pod('a', 'Never'))]);
     pods.stop(0);
     pods.observe('a', { phase: 'Failed' });
     expect(pods.failures()).toEqual([]);
   });
   it('stops with the grace periods; waiting and ended pods are gone at once, and no more pods start', async () => {
-    const pods = new RunPods([job('a', 1), job('b', 1), { pod: pod('web', 'Always', 7) }]);
+    const pods = new RunPods([job('a', 1), job('b', 1), run(pod('web', 'Always', 7))]);
     end(pods, 'a');
     pods.stop(Date.parse('2030-01-01T00:00:00Z'));
     expect(states(pods)).toBe('a:gone b:stopping web:stopping');
@@ -88,7 +89,7 @@ describe('RunPods', () => {
     expect(await isSettled(gone)).toBe(true);
   });
   it('stops only some pods', () => {
-    const pods = new RunPods([{ pod: pod('a') }, { pod: pod('b') }]);
+    const pods = new RunPods([run(pod('a')), run(pod('b'))]);
     pods.stop(0, new Set(['a']), 1);
     expect(states(pods)).toBe('a:stopping b:active');
     expect(pods.longestGraceSeconds()).toBe(1);

@@ -28,6 +28,8 @@ export interface RunView {
   changed(pod?: Pod, status?: PodStatus): void;
   /** Prints a permanent line. */
   note(line: string): void;
+  /** Prints a permanent line about something that is wrong, also where only problems are shown. */
+  warn(line: string): void;
   /** Shows at once what happens to all pods and what the user can do. */
   hint(text: string): void;
   close(): Promise<void>;
@@ -80,6 +82,7 @@ function tableView(options: RunViewOptions): RunView {
   return {
     changed: () => screen.request(),
     note: (line) => screen.note(line),
+    warn: (line) => screen.note(line),
     hint(text) {
       hint = text;
       screen.drawNow();
@@ -95,15 +98,23 @@ function lineView(options: RunViewOptions, follower: LogFollower | undefined): R
   const { clock, timeline, pods, quiet, stdout, stderr } = options;
   // With --logs, a program may read stdout, so changes go to stderr.
   const out = follower === undefined ? stdout : stderr;
-  const printed = new Map<string, string>();
+  const printed = new Map<string, { readonly name: string; readonly line: string }>();
   const printChanges = (): void => {
     if (quiet) return;
     const nowMs = clock.now();
-    for (const shown of pods()) {
-      const line = changeLine(viewPod(shown, timeline, nowMs));
+    const all = pods();
+    const uids = new Set(all.map(({ pod }) => pod.metadata.uid));
+    for (const [uid, { name }] of printed) {
+      if (uids.has(uid)) continue;
+      printed.delete(uid);
+      out.write(`${clockTime(nowMs)} ${name}: Stopped\n`);
+    }
+    for (const shown of all) {
+      const view = viewPod(shown, timeline, nowMs);
+      const line = changeLine(view);
       const uid = shown.pod.metadata.uid;
-      if (printed.get(uid) === line) continue;
-      printed.set(uid, line);
+      if (printed.get(uid)?.line === line) continue;
+      printed.set(uid, { name: view.fullName, line });
       out.write(`${clockTime(nowMs)} ${line}\n`);
     }
   };
@@ -124,6 +135,7 @@ function lineView(options: RunViewOptions, follower: LogFollower | undefined): R
     note(line) {
       if (!quiet) out.write(`${line}\n`);
     },
+    warn: (line) => void stderr.write(`${line}\n`),
     hint(text) {
       if (!quiet && text !== '') out.write(`${text}\n`);
       printChanges();

@@ -7,8 +7,11 @@ import { createKubelet, detectNodeAddress, type Kubelet } from '../../kubelet/in
 import { StandaloneObjects } from '../../pods/objects/standalone/index.js';
 import type { ServerListener } from '../../server/index.js';
 import { type StopPodsRequest, startLocalServer } from '../../server/local/index.js';
-import { describeError, refusalRemedy, Timeline } from '../../timeline/index.js';
-import { failureText } from './failure-text.js';
+import { describeError, Timeline } from '../../timeline/index.js';
+import { failureLines } from './failure-text.js';
+import { followManifests, runObjects } from './follow/follow-manifests.js';
+import type { FollowedManifests } from './follow/followed-manifests.js';
+import { KeptPods } from './follow/kept-pods.js';
 import {
   cleanUp,
   isSameRuntime,
@@ -18,19 +21,22 @@ import {
   writeRuntimeFile,
 } from './left-over.js';
 import { localPod } from './local-pod.js';
-import type { ManifestContent } from './manifest.js';
+import type { ManifestContent, ManifestPod } from './manifest.js';
 import { type OpenRuntime, openRuntime } from './open-runtime.js';
 import type { RunOptions } from './options.js';
+import type { KeptPod, RunPod } from './run-pod.js';
 import { RunPods } from './run-pods.js';
 import type { StopRequests } from './run-signals.js';
 import { openRunView, type RunView } from './run-view.js';
-import { type ClaimedRun, claimRun } from './state.js';
+import { type ClaimedRun, claimRun, warnOfUnusable } from './state.js';
 import { sweepPods } from './sweep.js';
 import { unmountBelow } from './unmount.js';
 
 export interface SessionInput {
   readonly options: RunOptions;
   readonly content: ManifestContent;
+  /** The manifests, where they are followed. */
+  readonly followed?: FollowedManifests | undefined;
   readonly choice: UsableRuntime;
   readonly requests: StopRequests;
   readonly clock: Clock;
@@ -40,6 +46,8 @@ export interface SessionInput {
 
 /** Problems of the runtime other than failed calls. */
 const runtimeProblem = 'runtime.problem';
+/** The pods of a node whose manifests are followed: nobody knows how many there will be. */
+const followedPods = 500;
 /** Pods that run longer than their grace period plus this are killed. */
 const stopMarginMs = 15_000;
 
@@ -59,7 +67,20 @@ export async function runSession(input: SessionInput): Promise<number> {
       onProblem: (message, error) =>
         void timeline.record({ kind: 'problem', what: runtimeProblem, message, error }),
     });
-    return await new RunSession(input, claim, opened, timeline).run();
+    const keeper = new KeptPods({
+      rootDir: claim.rootDir,
+      clock: input.clock,
+      onSetAside: warnOfUnusable,
+      onFailing: (file, error) =>
+        void timeline.record({
+          kind: 'problem',
+          what: runtimeProblem,
+          message: `cannot write ${file}`,
+          error,
+        }),
+    });
+    const kept = claim.takenOver ? await keeper.read() : [];
+    return await new RunSession(input, { claim, opened, timeline, keeper, kept }).run();
   } finally {
     await cleanUp(claim, opened, input.clock);
   }
@@ -74,29 +95,42 @@ async function removeFromOtherRuntime({ choice, clock }: SessionInput, claim: Cl
   await unmountBelow(clock, [claim.rootDir, claim.dir]);
 }
 
+interface SessionParts {
+  readonly claim: ClaimedRun;
+  readonly opened: OpenRuntime;
+  readonly timeline: Timeline;
+  readonly keeper: KeptPods;
+  readonly kept: readonly KeptPod[];
+}
+
 class RunSession {
   readonly #input: SessionInput;
   readonly #claim: ClaimedRun;
   readonly #opened: OpenRuntime;
   readonly #timeline: Timeline;
+  readonly #keeper: KeptPods;
+  readonly #objects: StandaloneObjects;
   readonly #pods: RunPods;
   #isKilled = false;
 
-  constructor(input: SessionInput, claim: ClaimedRun, opened: OpenRuntime, timeline: Timeline) {
+  constructor(input: SessionInput, { claim, opened, timeline, keeper, kept }: SessionParts) {
     this.#input = input;
     this.#claim = claim;
     this.#opened = opened;
     this.#timeline = timeline;
-    const nodeName = chooseNodeName('');
-    const { choice, content } = input;
-    const hostNetwork = choice.kind === 'containerd' && !choice.podNetwork;
-    this.#pods = new RunPods(
-      content.pods.map(({ pod, job }) => ({
-        pod: localPod(pod, { nodeName, runName: claim.name, hostNetwork }),
-        ...(job === undefined ? {} : { job }),
-      })),
-    );
+    this.#keeper = keeper;
+    const { clock, content } = input;
+    this.#objects = new StandaloneObjects({ clock });
+    this.#objects.set(runObjects, content.objects);
+    this.#pods = new RunPods(content.pods.map(this.#identify), clock.now(), kept);
   }
+
+  readonly #identify = ({ pod, slot, job }: ManifestPod): RunPod => {
+    const { choice } = this.#input;
+    const hostNetwork = choice.kind === 'containerd' && !choice.podNetwork;
+    const identity = { nodeName: chooseNodeName(''), runName: this.#claim.name, hostNetwork };
+    return { pod: localPod(pod, identity), slot, job };
+  };
 
   async run(): Promise<number> {
     const { options, clock, onUp } = this.#input;
@@ -145,10 +179,9 @@ class RunSession {
 
   async #createKubelet(): Promise<Kubelet> {
     const { rootDir } = this.#claim;
-    const { clock, content, options } = this.#input;
+    const { clock, content, options, followed } = this.#input;
     const address = await detectNodeAddress();
-    const objects = new StandaloneObjects({ clock });
-    objects.set('run', content.objects);
+    const objects = this.#objects;
     return createKubelet({
       nodeName: chooseNodeName(''),
       runtime: this.#opened.cri,
@@ -163,12 +196,14 @@ class RunSession {
       hostIps: address === undefined ? [] : [address],
       eventSources: this.#opened.eventSources,
       ...(this.#opened.pulls === undefined ? {} : { pulls: this.#opened.pulls }),
-      sources: [{ name: 'file', create: (context) => this.#pods.source(context) }],
+      sources: [
+        { name: 'file', create: (context) => this.#pods.source(context, (pods) => this.#keeper.write(pods)) },
+      ],
       config: {
         podLogsDir: path.join(rootDir, 'logs'),
         // Other programs may use the same images: never collect them.
         imageGCHighThresholdPercent: 100,
-        maxPods: Math.max(110, content.pods.length),
+        maxPods: Math.max(followed === undefined ? 110 : followedPods, content.pods.length),
         serializeImagePulls: false,
         maxParallelImagePulls: 4,
       },
@@ -216,9 +251,10 @@ class RunSession {
   async #waitForEnd(failed: Promise<Error>, view: RunView): Promise<void> {
     const { requests, clock } = this.#input;
     const over = new AbortController();
+    const following = new AbortController();
     try {
-      const ended = this.#pods.ended(over.signal).then(() => 'ended' as const);
-      const first = await Promise.race([ended, failed, requests.stop]);
+      const first = await Promise.race([this.#endOfItself(view, following.signal), failed, requests.stop]);
+      following.abort();
       if (first instanceof Error)
         throw new StartFailure(`cannot run the pods: ${errorText(first)}`, { cause: first });
       if (first === 'ended') return;
@@ -236,24 +272,25 @@ class RunSession {
       if (this.#isKilled) view.hint('Killing what is left');
       if (outcome === 'late') view.note('killed pods that did not stop in time');
     } finally {
+      following.abort();
       over.abort();
     }
   }
 
+  /** A run whose manifests are followed does not end: there may be others soon. */
+  async #endOfItself(view: RunView, signal: AbortSignal): Promise<'ended'> {
+    const { followed, clock } = this.#input;
+    if (followed === undefined) await this.#pods.ended(signal);
+    else {
+      const parts = { pods: this.#pods, objects: this.#objects, identify: this.#identify };
+      await followManifests({ followed, ...parts, timeline: this.#timeline, clock, view }, signal);
+    }
+    return 'ended';
+  }
+
   #exitCode(): number {
     const failures = this.#pods.failures();
-    for (const pod of failures) {
-      const { namespace, name } = pod.metadata;
-      const why = failureText(pod.status);
-      process.stderr.write(`pod ${namespace}/${name} failed${why === '' ? '' : `: ${why}`}\n`);
-      const help = pod.status?.containerStatuses === undefined ? remedyOf(pod.status?.reason) : undefined;
-      if (help !== undefined) process.stderr.write(`  what would help: ${help}\n`);
-    }
+    for (const line of failures.flatMap(failureLines)) process.stderr.write(`${line}\n`);
     return failures.length === 0 ? 0 : 1;
   }
-}
-
-/** Only for reasons that the node itself refuses pods for; others say themselves what is wrong. */
-function remedyOf(reason: string | undefined): string | undefined {
-  return reason !== undefined && /^(OutOf|NodeAffinity)/.test(reason) ? refusalRemedy(reason) : undefined;
 }

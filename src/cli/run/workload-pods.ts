@@ -32,6 +32,8 @@ export interface JobParallelism {
 
 export interface WorkloadPod {
   readonly pod: NamedPod;
+  /** Its place in the workload, whatever the template. */
+  readonly slot: string;
   readonly job?: JobParallelism;
 }
 
@@ -71,9 +73,10 @@ export function workloadPods(kind: WorkloadKind, value: Mapping, place: Manifest
   const pods = Array.from({ length: count }, (_, index): WorkloadPod => {
     const pod = ownedPod(structuredClone(template), owner, index);
     if (kind === 'StatefulSet') makeStateful(pod, claimTemplates, spec.serviceName);
+    const slot = `${kind} ${owner.namespace}/${name} ${index}`;
     return parallelism === undefined
-      ? { pod }
-      : { pod, job: { key: `${kind} ${owner.namespace}/${name}`, parallelism } };
+      ? { pod, slot }
+      : { pod, slot, job: { key: `${kind} ${owner.namespace}/${name}`, parallelism } };
   });
   const claims = pods.flatMap(({ pod }) =>
     claimTemplates.map((claim) => podClaim(claim, pod.metadata.name, owner.namespace)),
