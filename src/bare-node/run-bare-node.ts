@@ -36,6 +36,7 @@ import { startApiListener } from './api-listener.js';
 import { type NodeAuthority, openAuthority } from './authority.js';
 import { createApiEndpoint, createFirstObjects } from './first-objects.js';
 import { kubeconfigText, mergedKubeconfig, ownerKubeconfig } from './kubeconfig.js';
+import { ApiManifests, type FollowManifestsOptions } from './manifests/follow-manifests.js';
 import { serviceAccountTokens } from './service-account-tokens.js';
 import { UsageMeter } from './usage/usage-meter.js';
 
@@ -57,6 +58,8 @@ export interface BareNodeOptions {
   readonly podNetwork: boolean;
   /** Puts our entries into a user's kubeconfig: it gets a function from the text that is there to the new one. */
   readonly mergeKubeconfig?: ((merged: (existing: string) => string) => Promise<void>) | undefined;
+  /** Files and directories whose objects the API has, followed as they change. */
+  readonly manifests?: Pick<FollowManifestsOptions, 'inputs' | 'onNews'> | undefined;
   /** Called when the API answers, before the node is ready. */
   readonly onServing: (facts: { readonly server: string; readonly kubeconfigFile: string }) => void;
 }
@@ -185,6 +188,11 @@ async function serve(
       clusterCidr: serviceCidr,
       clusterDomain,
     }).run(stop.signal);
+    const { manifests } = options;
+    const following =
+      manifests === undefined
+        ? new Promise<never>(() => undefined)
+        : new ApiManifests({ api, clock, ...manifests }).run(stop.signal);
     void agent.ready().then(
       (kubelet) => {
         const routes = podRoutes(kubelet, { splitLogStreams: true, translateStreams: true });
@@ -194,11 +202,16 @@ async function serve(
       () => undefined,
     );
     try {
-      await Promise.race([agentRun, controlling, services]);
+      await Promise.race([agentRun, controlling, services, following]);
     } finally {
       signal.removeEventListener('abort', forward);
       stop.abort(signal.reason);
-      await Promise.allSettled([agentRun, controlling, services]);
+      await Promise.allSettled([
+        agentRun,
+        controlling,
+        services,
+        ...(manifests === undefined ? [] : [following]),
+      ]);
     }
   } finally {
     api.endWatches();

@@ -30,6 +30,7 @@ describe('completions', () => {
     ['nothing in the command of a container', 'exec web -- l', []],
     ['flags of a run', 'run --d', ['--detach']],
     ['following files', 'run --wa', ['--watch']],
+    ['manifests of a bare node', 'up --fi', ['--filename']],
     ['runtimes of a run', 'run --runtime ', ['auto', 'containerd', 'process']],
     ['subcommands of cri', 'cri ', ['serve']],
     ['built-in runtimes', 'cri serve --runtime ', ['process', 'sim']],

@@ -16,6 +16,8 @@ export interface BareNodeFlags {
   readonly runtime: readonly string[];
   /** Of its own for each node that runs at the same time. */
   readonly serviceCidr?: string;
+  /** Files and directories that it follows. */
+  readonly manifests?: readonly string[];
 }
 
 export interface KubectlAnswer {
@@ -55,6 +57,7 @@ export class BareNode {
       binary,
       [
         'up',
+        ...(this.#flags.manifests ?? []),
         '--state-dir',
         this.stateDir,
         '--port',

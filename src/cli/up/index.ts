@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { chooseNodeName, readConfiguration, StartFailure } from '../../agent/index.js';
 import { errorText, systemClock, systemErrorCode } from '../../async/index.js';
+import type { BareNodeOptions } from '../../bare-node/index.js';
 import { ConfigurationError, type LoadedConfiguration } from '../../config/index.js';
 import { yamlText } from '../../kube-api/files/yaml-writer.js';
 import { ServiceAddresses } from '../../services/addresses/service-addresses.js';
@@ -66,6 +67,7 @@ async function up(options: UpOptions): Promise<void> {
           clusterDomain,
           podNetwork: runtime.podNetwork,
           onServing: (facts) => announce(options, facts),
+          manifests: followed(options),
           mergeKubeconfig:
             options.mergeInto === undefined ? undefined : (ours) => merge(options.mergeInto ?? '', ours),
         },
@@ -77,6 +79,17 @@ async function up(options: UpOptions): Promise<void> {
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }
+}
+
+function followed({ manifests, quiet }: UpOptions): BareNodeOptions['manifests'] {
+  if (manifests.length === 0) return undefined;
+  return {
+    inputs: manifests,
+    onNews({ errors, notes }) {
+      for (const error of errors) process.stderr.write(`error: ${error}\n`);
+      if (!quiet) for (const note of notes) process.stderr.write(`${note}\n`);
+    },
+  };
 }
 
 function announce(

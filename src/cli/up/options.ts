@@ -2,17 +2,24 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { errorText } from '../../async/index.js';
-import { bool, type FlagSpecs, flagHelp, string } from '../../flags/index.js';
+import { bool, type FlagSpecs, flagHelp, string, strings } from '../../flags/index.js';
 import { defaultClusterCidr, ServiceAddresses } from '../../services/addresses/service-addresses.js';
 import type { CommandSpec } from '../client/command.js';
 import { parseCommandFlags } from '../client/flags.js';
 import { UsageError } from '../client/usage-error.js';
+import { isAddress } from '../run/input-address.js';
 import type { WantedRuntime } from '../runtime-choice.js';
 
 const runtimes = ['auto', 'containerd', 'process'] as const satisfies readonly WantedRuntime[];
 const defaultPort = 6443;
 
 const flags = {
+  filename: {
+    type: strings,
+    shorthand: 'f',
+    valueName: 'FILE',
+    about: 'add a file or directory of manifests, as with kubectl; may be repeated',
+  },
   'state-dir': {
     type: string,
     valueName: 'DIR',
@@ -50,11 +57,16 @@ const flags = {
 export const upUsage = `Makes this machine a whole Kubernetes of one node: an API for kubectl, the node, and the controllers.
 
 Usage:
-  nodelet up [flags] [-- AGENT FLAGS]
+  nodelet up [FILE|DIR …] [flags] [-- AGENT FLAGS]
 
 Everything is in one process. The API listens on 127.0.0.1; only holders of the kubeconfig that it writes get in.
 Objects live as manifests below the state directory, and are there again after a restart or a crash. Ctrl-C stops the
 process and leaves the pods running; the next "nodelet up" takes them over.
+
+Manifests of FILE and DIR (.yaml, .yml and .json directly in it) are applied to the API and followed, as by "kubectl
+apply --server-side --prune" with the field manager "nodelet-manifests": a changed file changes its objects, a removed
+one removes them. Objects that others made are never touched; namespaces are never removed. A file with errors is told
+and changes nothing. Without FILE and DIR, objects of earlier manifests stay.
 
 What follows "--" are flags of "nodelet agent", such as --node-labels or --v.
 
@@ -62,6 +74,7 @@ Flags:
 ${flagHelp(flags, { column: 26 }).join('\n')}
 
 Examples:
+  nodelet up ./manifests                    keep the API as the files of a directory have it
   nodelet up --merge-kubeconfig             then: kubectl --context nodelet get nodes
   export KUBECONFIG=/var/lib/nodelet/node/kubeconfig
   kubectl apply -f web.yaml
@@ -75,6 +88,8 @@ export interface UpOptions {
   readonly serviceCidr: string;
   /** The file to merge into; undefined: none. */
   readonly mergeInto: string | undefined;
+  /** Files and directories that are applied to the API and followed. */
+  readonly manifests: readonly string[];
   readonly quiet: boolean;
   readonly agentFlags: readonly string[];
 }
@@ -83,7 +98,7 @@ export interface UpOptions {
 export const upSpec: CommandSpec<typeof flags> = {
   name: 'up',
   about: 'Makes this machine a Kubernetes of one node.',
-  synopsis: ['[flags] [-- AGENT FLAGS]'],
+  synopsis: ['[FILE|DIR …] [flags] [-- AGENT FLAGS]'],
   flags,
   examples: [],
 };
@@ -95,10 +110,12 @@ export function parseUpArguments(
 ): UpOptions | 'help' {
   const { values, positionals, rest = [] } = parseCommandFlags(argv, flags);
   if (values.help) return 'help';
-  if (positionals[0] !== undefined)
-    throw new UsageError(
-      `${JSON.stringify(positionals[0])} is one argument too many; manifests are applied with kubectl`,
-    );
+  const manifests = [...positionals, ...values.filename];
+  for (const input of manifests)
+    if (input === '-' || isAddress(input))
+      throw new UsageError(
+        `${input}: name files and directories, which are followed; apply others with kubectl`,
+      );
   const { runtime = 'auto' } = values;
   const wanted = runtimes.find((known) => known === runtime);
   if (wanted === undefined) throw new UsageError(`--runtime ${runtime}: write auto, containerd or process`);
@@ -109,6 +126,7 @@ export function parseUpArguments(
     endpoint: values['container-runtime-endpoint'],
     serviceCidr: serviceCidr(values['service-cidr']),
     mergeInto: values['merge-kubeconfig'] ? userKubeconfig(env) : undefined,
+    manifests,
     quiet: values.quiet,
     agentFlags: rest,
   };

@@ -2,12 +2,13 @@
 import type { Clock } from '../../../async/index.js';
 import type { Pod } from '../../../kube/index.js';
 import type { StandaloneObjects } from '../../../pods/index.js';
+import type { ManifestNews } from '../../../pods/sources/held-files.js';
 import { clockTime, podRef, type Timeline } from '../../../timeline/index.js';
 import type { ManifestPod } from '../manifest.js';
 import type { RunPod } from '../run-pod.js';
 import type { RunPodChange, RunPods } from '../run-pods.js';
 import type { RunView } from '../run-view.js';
-import type { FollowedManifests, ManifestNews } from './followed-manifests.js';
+import type { FollowedManifests } from './followed-manifests.js';
 
 export interface FollowContext {
   readonly followed: FollowedManifests;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../async/index.js';
+import type { ManifestNews } from '../../../pods/sources/held-files.js';
 import { emptyContent } from '../manifest.js';
-import { FollowedManifests, type ManifestNews } from './followed-manifests.js';
+import { FollowedManifests } from './followed-manifests.js';
 
 const pod = (name: string, image = 'i'): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: ${image}}]}\n`;
