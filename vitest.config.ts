@@ -11,6 +11,7 @@ const onContainerd = {
     'test/contract/**/*.containerd.test.ts',
     'test/run/**/*.test.ts',
     'test/local/**/*.test.ts',
+    'test/page/**/*.test.ts',
   ],
   testTimeout: 120_000,
   hookTimeout: 300_000,

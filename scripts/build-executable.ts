@@ -3,10 +3,11 @@
  * Node. The Node that runs this script goes into it and must be able to make it; nothing else is needed.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { buildUi } from './build-ui.js';
 
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
 const directory = path.join(root, 'executable');
@@ -43,6 +44,8 @@ async function main(): Promise<number> {
     banner: { js: requireForCommonJs },
     logLevel: 'warning',
   });
+  const page = path.join(directory, 'ui');
+  await buildUi(path.relative(root, page));
   const output = path.join(directory, 'nodelet');
   const settings = path.join(directory, 'sea.json');
   const content = {
@@ -52,6 +55,7 @@ async function main(): Promise<number> {
     // Compiled once, here: this is why the file starts quicker than the package.
     useCodeCache: true,
     disableExperimentalSEAWarning: true,
+    assets: Object.fromEntries(readdirSync(page).map((name) => [`ui/${name}`, path.join(page, name)])),
     // As in bin/nodelet; and no signal opens the inspector.
     execArgv: ['--min-semi-space-size=4', '--disable-sigusr1'],
   };
@@ -62,6 +66,7 @@ async function main(): Promise<number> {
   if (error !== undefined) throw error;
   if (status !== 0) return 1;
   rmSync(bundle);
+  rmSync(page, { recursive: true });
   rmSync(settings);
   const mebibytes = (statSync(output).size / (1 << 20)).toFixed(0);
   process.stdout.write(`executable/nodelet: ${mebibytes} MiB, with Node ${process.versions.node}\n`);

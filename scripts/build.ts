@@ -1,12 +1,13 @@
 /**
  * Makes dist/: the command and the library with everything they need bundled in, so that starting
- * reads few files, and the library's type declarations.
+ * reads few files, the page, and the library's type declarations.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile } from 'esbuild';
+import { buildUi } from './build-ui.js';
 
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
 
@@ -50,6 +51,7 @@ async function main(): Promise<number> {
     logLevel: 'warning',
   });
   report(metafile);
+  process.stdout.write(`dist/ui: ${kib(await buildUi('dist/ui'))}\n`);
   return emitDeclarations();
 }
 

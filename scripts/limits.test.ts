@@ -7,6 +7,7 @@ import { grpcClientLimits, grpcServerLimits } from '../src/grpc/limits.js';
 import { httpGetLimits } from '../src/http-get/limits.js';
 import { kubeApiLimits } from '../src/kube-api/limits.js';
 import { apiClientLimits } from '../src/kube-client/limits.js';
+import { pageLimits } from '../src/page/limits.js';
 import { pluginLimits } from '../src/plugins/limits.js';
 import { podsApiLimits } from '../src/pods/pods-api/limits.js';
 import { followedFilesLimits } from '../src/pods/sources/limits.js';
@@ -14,7 +15,13 @@ import { deviceLimits } from '../src/resources/device-manager/limits.js';
 import { draLimits } from '../src/resources/dra/limits.js';
 import { statsLimits } from '../src/resources/stats/limits.js';
 import { imageCredentialLimits } from '../src/runtime-manager/images/limits.js';
-import { defaultLimits, mainLimits, profileLimits, upgradeProxyLimits } from '../src/server/limits.js';
+import {
+  defaultLimits,
+  mainLimits,
+  profileLimits,
+  timelineLimits,
+  upgradeProxyLimits,
+} from '../src/server/limits.js';
 import { servicesLimits } from '../src/services/limits.js';
 import {
   spdyLimits,
@@ -33,6 +40,8 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/server/limits.ts mainLimits': mainLimits,
   'src/server/limits.ts upgradeProxyLimits': upgradeProxyLimits,
   'src/server/limits.ts profileLimits': profileLimits,
+  'src/server/limits.ts timelineLimits': timelineLimits,
+  'src/page/limits.ts pageLimits': pageLimits,
   'src/streaming/limits.ts streamingLimits': streamingLimits,
   'src/streaming/limits.ts webSocketLimits': webSocketLimits,
   'src/streaming/limits.ts spdyLimits': spdyLimits,

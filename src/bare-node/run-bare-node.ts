@@ -36,6 +36,7 @@ import { startApiListener } from './api-listener.js';
 import { type NodeAuthority, openAuthority } from './authority.js';
 import { createApiEndpoint, createFirstObjects } from './first-objects.js';
 import { kubeconfigText, mergedKubeconfig, ownerKubeconfig } from './kubeconfig.js';
+import { openLocalServer } from './local-server.js';
 import { ApiManifests, type FollowManifestsOptions } from './manifests/follow-manifests.js';
 import { serviceAccountTokens } from './service-account-tokens.js';
 import { UsageMeter } from './usage/usage-meter.js';
@@ -193,10 +194,12 @@ async function serve(
       manifests === undefined
         ? new Promise<never>(() => undefined)
         : new ApiManifests({ api, clock, ...manifests }).run(stop.signal);
-    void agent.ready().then(
-      (kubelet) => {
+    let socket: ServerListener | undefined;
+    const serving = agent.ready().then(
+      async (kubelet) => {
         const routes = podRoutes(kubelet, { splitLogStreams: true, translateStreams: true });
         running = { routes, stats: kubelet.stats };
+        socket = await openLocalServer(kubelet, options);
       },
       // Whoever awaits the run hears of it.
       () => undefined,
@@ -210,8 +213,10 @@ async function serve(
         agentRun,
         controlling,
         services,
+        serving,
         ...(manifests === undefined ? [] : [following]),
       ]);
+      await socket?.close();
     }
   } finally {
     api.endWatches();

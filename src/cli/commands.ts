@@ -93,6 +93,13 @@ export const commands: readonly Command[] = [
     run: async (argv) => (await import('./explain.js')).runExplain(argv),
   },
   {
+    name: 'ui',
+    synopsis: '[flags]',
+    about: 'show a node in a browser: pods, why they wait, logs, terminals, where time goes',
+    spec: async () => (await import('./ui.js')).uiSpec,
+    run: async (argv) => (await import('./ui.js')).runUi(argv),
+  },
+  {
     name: 'describe',
     synopsis: 'node',
     about: 'show what the node has, who was given what, and what is free',

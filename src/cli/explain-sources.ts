@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readDiskRing } from '../timeline/disk-ring.js';
 import type { PodRef, TimelineEntry } from '../timeline/entry.js';
+import type { ExitLog } from '../timeline/explain-text.js';
 import { type Connection, requestJson, requestLines } from './client/connection.js';
 
 export interface KnownPod {
@@ -24,6 +25,8 @@ export interface EntrySource {
   /** The known pods, the latest last. A pod may occur more than once. */
   pods(): Promise<readonly KnownPod[]>;
   entriesOf(uid: string): Promise<RecordedEntries>;
+  /** What containers of the pod printed before they ended; absent where nobody could be asked. */
+  exits?(uid: string): Promise<readonly ExitLog[]>;
   /** Yields entries of the pod that come after the given ones, until the source ends or the signal aborts. */
   follow(uid: string, after: readonly TimelineEntry[], signal: AbortSignal): AsyncIterable<TimelineEntry>;
 }
@@ -44,6 +47,7 @@ export function socketSource(connection: Connection): EntrySource {
       for await (const line of linesOf(uid)) if (!('current' in line)) entries.push(line);
       return split(entries, uid);
     },
+    exits: async (uid) => (await import('./explain-exits.js')).exitLogs(connection, uid),
     async *follow(uid, after, signal) {
       const seen = after.at(-1)?.seq ?? 0;
       for await (const line of linesOf(uid, '&follow=1', signal)) {

@@ -36,6 +36,7 @@ export const explainSpec: CommandSpec<typeof flags> = {
   synopsis: ['[NAMESPACE/]POD [flags]'],
   notes: [
     "POD is the pod's name, with or without the node's name at its end, or the beginning of its UID.",
+    'Below a container that failed stand the last lines of its log, as long as the run is up.',
     'The command works while a run or an agent is up, and after it has ended or crashed.',
   ].join('\n'),
   flags,
@@ -68,7 +69,8 @@ export function runExplain(argv: readonly string[]): Promise<number> {
     const { gone } = source;
     // A run that is gone does nothing more, so nothing counts as still due.
     const explanation = explainPod(entries, node, gone === undefined ? Date.now() : Number.POSITIVE_INFINITY);
-    const ended = gone === undefined ? {} : { gone };
+    const exits = (await source.exits?.(uid)) ?? [];
+    const ended = { ...(gone === undefined ? {} : { gone }), ...(exits.length === 0 ? {} : { exits }) };
     process.stdout.write(
       values.output === 'json'
         ? `${JSON.stringify({ ...explanation, ...ended }, undefined, 2)}\n`

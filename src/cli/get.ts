@@ -1,7 +1,7 @@
 /** `nodelet get`: lists pods as `kubectl get` does. */
 import { bool, type FlagValues, nearestName, string } from '../flags/index.js';
 import type { Pod } from '../kube/types/index.js';
-import type { PodWatchEvent } from '../server/local/watch.js';
+import type { PodWatchEvent } from '../server/watch.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
 import { type Connection, connectTo, requestLines } from './client/connection.js';
 import { choosePod, listPods, podWords } from './client/pods.js';

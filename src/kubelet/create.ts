@@ -506,6 +506,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     timeline,
     registry,
     clock,
+    config,
     runtime: cri,
     async start() {
       try {

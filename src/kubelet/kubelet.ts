@@ -1,5 +1,6 @@
 /** What a kubelet is for those who run it. */
 import type { Clock } from '../async/index.js';
+import type { KubeletConfiguration } from '../config/index.js';
 import type { CriRuntime, ObservedPod } from '../cri/index.js';
 import type { Pod, PodStatus } from '../kube/index.js';
 import type { NativeBuckets, Registry } from '../metrics/index.js';
@@ -13,6 +14,8 @@ export interface Kubelet {
   readonly timeline: Timeline;
   readonly registry: Registry;
   readonly clock: Clock;
+  /** The effective configuration. */
+  readonly config: KubeletConfiguration;
   /** For requests about containers: what they print, and commands and streams in them. */
   readonly runtime: Pick<
     CriRuntime,

@@ -6,7 +6,7 @@ import type { NativeBuckets, Registry } from '../metrics/index.js';
 import type { StatsProvider } from '../resources/stats/index.js';
 
 /** The listeners, as the timeline names them. */
-export type ServerName = 'main' | 'readonly' | 'healthz' | 'local' | 'api';
+export type ServerName = 'main' | 'readonly' | 'healthz' | 'local' | 'api' | 'page';
 
 export interface HealthCheck {
   readonly name: string;

@@ -12,6 +12,8 @@ export const debugPrefixes: readonly string[] = [
   '/debug/pprof/',
   '/debug/what-if/',
   '/debug/describe/',
+  '/debug/timeline',
+  '/debug/watch',
   '/logs/',
 ];
 

@@ -89,3 +89,9 @@ export const profileLimits = {
   /** How long a client may have CPU time or allocations sampled. */
   samplingMs: 300 * secondMs,
 } as const;
+
+/** Readers of the whole timeline: the page of a node. */
+export const timelineLimits = {
+  /** Entries that wait for a reader. */
+  waitingEntries: 4096,
+} as const;

@@ -71,6 +71,8 @@ export interface AgentEntries {
   'server.healthz': NoData;
   /** The local socket listens, or has a problem. */
   'server.local': NoData;
+  /** The server of the page listens, or has a problem. */
+  'server.page': NoData;
   /** A request was refused; `count` stands for further ones of the address. */
   'server.refuse': { remoteAddress: string; status?: number; user?: string; count?: number };
   /** The TLS files of the main port were read again, or cannot be used. */

@@ -95,6 +95,7 @@ export const packages: Readonly<Record<string, PackageRow>> = {
   procps: { need: 'unit', programs: ['pgrep', 'ps', 'sysctl'] },
 
   'busybox-static': { need: 'containerd', programs: ['busybox'] },
+  chromium: { need: 'containerd', programs: ['chromium'] },
   containerd: { need: 'containerd', programs: ['containerd', 'ctr'] },
   'containernetworking-plugins': { need: 'containerd', programs: [] },
   'docker-registry': { need: 'containerd', programs: ['docker-registry'] },

@@ -114,6 +114,20 @@ describe('explain', () => {
     expect(JSON.parse(stdout)).toMatchObject({ pod: { name: 'web' }, phase: 'Running', ready: true });
   });
 
+  it('shows the last lines of a log beside the exit, and nothing in them acts on the terminal', async () => {
+    const crash = shellPod('crash', "echo before; printf '\\033[2Jlast words\\n'; exit 3");
+    node.set(web, other, crash);
+    await node.until('crash', ({ status }) => (status?.containerStatuses?.[0]?.restartCount ?? 0) > 0);
+    const { stdout } = await nodelet('explain', 'crash');
+    expect(stdout).toMatch(
+      /^ {2}app: .*\n {4}the last lines before it ended with 3:\n {4}\| before\n {4}\| last words\n/m,
+    );
+    const { exits } = JSON.parse((await nodelet('explain', 'crash', '-o', 'json')).stdout);
+    expect(exits).toEqual([{ container: 'app', exitCode: 3, lines: ['before', 'last words'] }]);
+    expect((await nodelet('explain', 'web')).stdout).not.toContain('the last lines');
+    node.set(web, other);
+  });
+
   it('follows what happens', async () => {
     const steady = shellPod('followed', 'sleep 2; exit 0', { restartPolicy: 'Never' });
     node.set(web, other, steady);

@@ -2,6 +2,7 @@
 import { nearestName } from '../../flags/index.js';
 import type { Pod, PodList } from '../../kube/types/index.js';
 import { type Connection, requestJson } from './connection.js';
+import { containersOf, type NamedContainer } from './containers-of.js';
 import { CommandFailure } from './usage-error.js';
 
 /** Adds apiVersion and kind, which the items of a PodList do not have. */
@@ -71,18 +72,7 @@ export function podName({ metadata }: Pod): string {
   return namespace === 'default' ? name : `${namespace}/${name}`;
 }
 
-export interface NamedContainer {
-  readonly name: string;
-  readonly kind: 'container' | 'init' | 'ephemeral';
-}
-
-export function containersOf({ spec }: Pod): NamedContainer[] {
-  return [
-    ...spec.containers.map(({ name }) => ({ name, kind: 'container' as const })),
-    ...(spec.initContainers ?? []).map(({ name }) => ({ name, kind: 'init' as const })),
-    ...(spec.ephemeralContainers ?? []).map(({ name }) => ({ name, kind: 'ephemeral' as const })),
-  ];
-}
+export { containersOf, type NamedContainer };
 
 const defaultContainerAnnotation = 'kubectl.kubernetes.io/default-container';
 

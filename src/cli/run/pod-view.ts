@@ -102,7 +102,7 @@ export function changeLine(view: PodView): string {
   return `${view.fullName}: ${view.status}, ${view.ready} ready${restarts}${waited}`;
 }
 
-function toneOf(status: string): Cell['tone'] {
+export function toneOf(status: string): Cell['tone'] {
   if (status === 'Running' || status === 'Completed') return 'good';
   if (/Error|BackOff|Failed|^OOM|Invalid|ErrImage|ExitCode|Signal|^NodePorts|^OutOf/.test(status))
     return 'bad';

@@ -27,6 +27,7 @@ import type { RunOptions } from './options.js';
 import type { KeptPod, RunPod } from './run-pod.js';
 import { RunPods } from './run-pods.js';
 import type { StopRequests } from './run-signals.js';
+import { type RunStats, runStats } from './run-stats.js';
 import { openRunView, type RunView } from './run-view.js';
 import { type ClaimedRun, claimRun, warnOfUnusable } from './state.js';
 import { sweepPods } from './sweep.js';
@@ -158,14 +159,16 @@ class RunSession {
     );
     unsubscribe.push(kubelet.onStatus((change) => this.#observe(change.uid, change.status, view)));
     let listener: ServerListener | undefined;
+    const stats = runStats(kubelet, { cri: this.#opened.cri, rootDir: this.#claim.rootDir });
     try {
       const failed = kubelet.start();
-      listener = await this.#listen(kubelet);
+      listener = await this.#listen(kubelet, stats);
       onUp(this.#claim, this.#pods.list().length);
       await this.#waitForEnd(failed, view);
     } finally {
       for (const undo of unsubscribe) undo();
       await listener?.close();
+      await stats.close();
       await kubelet.stop();
       if (this.#isKilled) {
         await sweepPods(this.#opened.cri);
@@ -210,12 +213,14 @@ class RunSession {
     });
   }
 
-  #listen(kubelet: Kubelet): Promise<ServerListener> {
+  #listen(kubelet: Kubelet, { stats }: RunStats): Promise<ServerListener> {
     const { socketPath, name, rootDir } = this.#claim;
     const served = startLocalServer(kubelet, {
       socketPath,
       timeline: this.#timeline,
       clock: this.#input.clock,
+      stats,
+      version: kubernetesVersion,
       info: { name, rootDir, runtime: this.#input.choice.kind },
       stop: (request, signal) => this.#stopOnRequest(request, signal),
     });

@@ -9,6 +9,7 @@ import { parseCommandFlags } from '../client/flags.js';
 import { UsageError } from '../client/usage-error.js';
 import { isAddress } from '../run/input-address.js';
 import type { WantedRuntime } from '../runtime-choice.js';
+import { defaultStateDir } from './state-dir.js';
 
 const runtimes = ['auto', 'containerd', 'process'] as const satisfies readonly WantedRuntime[];
 const defaultPort = 6443;
@@ -145,13 +146,6 @@ function portOf(given: string | undefined): number {
   const port = /^\d{1,5}$/.test(given) ? Number(given) : -1;
   if (port >= 0 && port <= 65_535) return port;
   throw new UsageError(`--port ${given}: write a number from 1 to 65535, or 0 for any free one`);
-}
-
-function defaultStateDir(env: NodeJS.ProcessEnv): string {
-  const own = env.NODELET_STATE_DIR;
-  if (own) return path.join(own, 'node');
-  if (process.getuid?.() === 0) return '/var/lib/nodelet/node';
-  return path.join(env.XDG_STATE_HOME || path.join(env.HOME || homedir(), '.local/state'), 'nodelet/node');
 }
 
 /** The first file of `$KUBECONFIG`, as kubectl writes to it. */

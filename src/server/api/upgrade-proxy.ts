@@ -188,10 +188,10 @@ function endWith(client: Duplex, bytes: Buffer): Promise<void> {
  * When one side ends, the other is ended after its last byte and both are closed: half-closing is up to the
  * protocols above.
  */
-function relay(
+export function relay(
   client: Duplex,
   fromClient: Buffer,
-  backend: Socket,
+  backend: Duplex,
   fromBackend: Buffer,
   clock: Clock,
 ): Promise<void> {

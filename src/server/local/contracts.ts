@@ -1,5 +1,6 @@
 /** What the local socket serves besides the kubelet API, and its dependencies. */
 import type { Clock } from '../../async/index.js';
+import type { StatsProvider } from '../../resources/stats/index.js';
 import type { PodRef, Timeline } from '../../timeline/index.js';
 import type { ListenLimits } from '../limits.js';
 
@@ -21,6 +22,10 @@ export interface LocalServerOptions {
   readonly stop: (request: StopPodsRequest, signal: AbortSignal) => Promise<void>;
   /** Added to the server's own values in `GET /api/info`. */
   readonly info?: Readonly<Record<string, string | number | boolean>>;
+  /** What the node and its pods use; absent: no statistics are served. */
+  readonly stats?: StatsProvider;
+  /** Of Kubernetes, for the statistics. */
+  readonly version?: string;
   readonly clock?: Clock;
   readonly limits?: Partial<ListenLimits>;
 }

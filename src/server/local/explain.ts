@@ -1,9 +1,9 @@
 /** The timeline for `nodelet explain`: the known pods, and one pod's entries, now or followed. */
 import { Channel } from '../../async/index.js';
 import type { PodRef, Timeline, TimelineEntry } from '../../timeline/index.js';
+import { jsonLines } from '../lines.js';
 import { json, type RouteResponse, text } from '../responses.js';
 import type { Route, ServerRequest } from '../routes.js';
-import { jsonLines } from './lines.js';
 
 /** A reader this far behind is no longer following. */
 const heldEntries = 1000;

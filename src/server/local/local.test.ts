@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../kube/index.js';
+import { podChanges } from '../watch.js';
 import { decideStop } from './stop.js';
-import { podChanges } from './watch.js';
 
 const pod = (name: string, phase: 'Running' | 'Pending' = 'Running'): Pod => ({
   metadata: { name, namespace: 'default', uid: `uid-${name}` },

@@ -4,15 +4,19 @@ import { systemClock } from '../../async/index.js';
 import type { Kubelet } from '../../kubelet/index.js';
 import { podRoutes } from '../api/index.js';
 import { describeNodeRoute } from '../describe-node.js';
+import { healthzRoutes, pingCheck } from '../healthz.js';
 import { type ServerListener, serve } from '../listen.js';
+import { configzRoute } from '../main/debug.js';
+import { statsRoutes } from '../main/stats.js';
 import { json } from '../responses.js';
 import type { Route } from '../routes.js';
+import { timelineRoute } from '../timeline.js';
+import { watchRoute } from '../watch.js';
 import { whatIfRoutes } from '../what-if.js';
 import type { LocalInfo, LocalServerOptions } from './contracts.js';
 import { explainRoutes } from './explain.js';
 import { bindSocket, unlinkSocket } from './socket.js';
 import { stopRoute } from './stop.js';
-import { watchRoute } from './watch.js';
 
 export type LocalKubelet = Pick<
   Kubelet,
@@ -27,6 +31,8 @@ export type LocalKubelet = Pick<
   | 'blockers'
   | 'whatIf'
   | 'describeNode'
+  | 'healthChecks'
+  | 'config'
 >;
 
 /** Rejects when another process listens on the socket. Whoever can open the socket may do everything. */
@@ -53,9 +59,9 @@ export async function startLocalServer(
 }
 
 function localRoutes(kubelet: LocalKubelet, options: LocalServerOptions, startedAtMs: number): Route[] {
-  const { socketPath, timeline, info = {}, stop } = options;
+  const { socketPath, timeline, info = {}, stop, stats, version = '' } = options;
   return [
-    ...podRoutes(kubelet, { splitLogStreams: true }),
+    ...podRoutes(kubelet, { splitLogStreams: true, translateStreams: true }),
     {
       kind: 'resource',
       path: '/api/info',
@@ -75,7 +81,12 @@ function localRoutes(kubelet: LocalKubelet, options: LocalServerOptions, started
     },
     ...explainRoutes(timeline),
     stopRoute(kubelet, stop),
-    watchRoute(kubelet),
+    watchRoute(kubelet, '/watch'),
+    watchRoute(kubelet, '/debug/watch'),
+    timelineRoute(timeline, kubelet.clock),
+    ...healthzRoutes([pingCheck, ...kubelet.healthChecks]),
+    ...(stats === undefined ? [] : statsRoutes({ stats, version, timeline })),
+    configzRoute(kubelet.config),
     ...whatIfRoutes(kubelet.whatIf),
     describeNodeRoute(kubelet),
   ];

@@ -2,10 +2,10 @@
 import type { Pod } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
 import { findPod } from '../api/running.js';
+import { jsonLines } from '../lines.js';
 import { type RouteResponse, text } from '../responses.js';
 import type { Route, ServerRequest } from '../routes.js';
 import type { LocalServerOptions, StopPodsRequest } from './contracts.js';
-import { jsonLines } from './lines.js';
 
 export type StopDecision =
   | { readonly kind: 'stop'; readonly request: StopPodsRequest }

@@ -14,7 +14,7 @@ import type { ServingKeyPair } from '../tls/secure-serving.js';
 export interface MainKubelet
   extends ServerKubelet,
     ApiKubelet,
-    Pick<Kubelet, 'describeNode' | 'allocatedPods'> {
+    Pick<Kubelet, 'describeNode' | 'allocatedPods' | 'onStatus' | 'onPods'> {
   readonly nodeName: string;
   readonly whatIf: WhatIf;
   /** Receives the metrics of the requests to this port. */

@@ -11,6 +11,8 @@ import { metricsRoute } from '../metrics-route.js';
 import { nodeLogsRoute } from '../node-logs/index.js';
 import { podsRoute } from '../pods.js';
 import type { Route } from '../routes.js';
+import { timelineRoute } from '../timeline.js';
+import { watchRoute } from '../watch.js';
 import { whatIfRoutes } from '../what-if.js';
 import { allocatedPodsRoute } from './allocated-pods.js';
 import { checkpointRoute } from './checkpoint.js';
@@ -61,7 +63,7 @@ export function mainRoutes(
 }
 
 function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions, zpages: ZPagesOptions): Route[] {
-  const { config, gates, rootDir, nodeLogsDir = '/var/log', clock = systemClock } = options;
+  const { config, gates, rootDir, timeline, nodeLogsDir = '/var/log', clock = systemClock } = options;
   const { checkpointContainer } = kubelet.runtime;
   return [
     ...podRoutes(kubelet, {
@@ -94,6 +96,8 @@ function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions, zpage
       : switchedOff('/logs/', 'logs endpoint is disabled.'),
     ...whatIfRoutes(kubelet.whatIf),
     describeNodeRoute(kubelet),
+    watchRoute(kubelet, '/debug/watch'),
+    timelineRoute(timeline, clock),
     config.enableProfilingHandler
       ? profilesRoute({ clock, profiler, argv: process.argv })
       : disabledProfilesRoute(),

@@ -107,6 +107,8 @@ export async function startMain(test: MainTestOptions = {}): Promise<MainServer>
     registry,
     metricsText: () => registry.text(),
     probeMetricsText: () => '',
+    onStatus: () => () => {},
+    onPods: () => () => {},
     healthChecks: [{ name: 'syncloop', check: () => undefined }],
     ...test.kubelet,
   };

@@ -1,6 +1,6 @@
 /** Open-ended responses of JSON lines. */
-import { errorText } from '../../async/index.js';
-import { type RouteResponse, text } from '../responses.js';
+import { errorText } from '../async/index.js';
+import { type RouteResponse, text } from './responses.js';
 
 export type WriteLine = (value: unknown) => Promise<void>;
 

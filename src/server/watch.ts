@@ -1,8 +1,8 @@
-/** `/watch`: the current pods, then each change, as watch events of the Kubernetes API. */
-import { type Clock, isCancelled, sleep } from '../../async/index.js';
-import type { Pod, PodStatus } from '../../kube/index.js';
-import type { Route } from '../routes.js';
+/** `/watch` and `/debug/watch`: the current pods, then each change, as watch events of the Kubernetes API. */
+import { type Clock, isCancelled, sleep } from '../async/index.js';
+import type { Pod, PodStatus } from '../kube/index.js';
 import { jsonLines } from './lines.js';
+import type { Route } from './routes.js';
 
 export interface WatchedKubelet {
   pods(): readonly Pod[];
@@ -21,19 +21,23 @@ const collectMs = 50;
 /** A change that rings no bell, such as a status that was forgotten, is seen after this. */
 const lookAgainMs = 1_000;
 
-export function watchRoute(kubelet: WatchedKubelet): Route {
+export function watchRoute(kubelet: WatchedKubelet, path: `/${string}`): Route {
   return {
     kind: 'resource',
-    path: '/watch',
+    path,
     methods: ['GET'],
     produces: 'application/jsonl',
-    handle: () =>
+    handle: ({ query }) =>
       jsonLines(async (write, signal) => {
+        let wantsBookmark = query.get('allowWatchBookmarks') === 'true';
         const changes = new ChangeBell(kubelet);
         const told = new Map<string, SentPod>();
         try {
           for (;;) {
             for (const event of podChanges(told, kubelet.pods())) await write(event);
+            // Says that all pods that there are have been told.
+            if (wantsBookmark) await write({ type: 'BOOKMARK' });
+            wantsBookmark = false;
             await changes.wait(signal);
             await sleep(kubelet.clock, collectMs, signal);
           }

@@ -1,0 +1,14 @@
+/** The pod as the node has it, as YAML. */
+import { yamlText } from '../../src/kube-api/files/yaml-writer.js';
+import type { PodProps } from './pod.js';
+import { usePodVersion } from './pod-overview.js';
+
+export function PodManifest({ node, uid }: PodProps) {
+  usePodVersion(node, uid);
+  const pod = node.pod(uid)?.pod;
+  return (
+    <section class="sheet" aria-label="Manifest">
+      <pre class="wide">{yamlText(pod)}</pre>
+    </section>
+  );
+}
