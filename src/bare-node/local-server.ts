@@ -1,5 +1,5 @@
 /** The socket of a bare node, for the commands of its owner: what a run serves on its own. */
-import { type RunningKubelet, kubernetesVersion } from '../agent/index.js';
+import { kubernetesVersion, type RunningKubelet } from '../agent/index.js';
 import type { Clock } from '../async/index.js';
 import { type ServerListener, startLocalServer } from '../server/index.js';
 import type { Timeline } from '../timeline/index.js';

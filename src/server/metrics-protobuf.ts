@@ -26,7 +26,7 @@ export function prefersProtobuf(accept: string | undefined): boolean {
 /** Each family is a message with its length before it. */
 export function protobufOf(parts: Iterable<string>, natives: NativeHistograms): Buffer {
   const writer = new WireWriter(64 * 1024);
-  let family: Family | undefined;
+  let family: PageFamily | undefined;
   const end = (): void => {
     if (family !== undefined && family.metrics.size > 0) writeFamily(writer, family, natives);
   };
@@ -45,15 +45,15 @@ export function protobufOf(parts: Iterable<string>, natives: NativeHistograms): 
   return writer.finish();
 }
 
-interface Family {
+interface PageFamily {
   readonly name: string;
   readonly help: string;
   readonly type: string;
   /** By their labels as text, without `le`. */
-  readonly metrics: Map<string, Metric>;
+  readonly metrics: Map<string, PageMetric>;
 }
 
-interface Metric {
+interface PageMetric {
   readonly labels: readonly (readonly [name: string, value: string])[];
   timestampMs: number | undefined;
   value: number;
@@ -71,7 +71,7 @@ function* linesOf(parts: Iterable<string>): Generator<string> {
   if (rest !== '') yield rest;
 }
 
-function addSample(family: Family, line: string): void {
+function addSample(family: PageFamily, line: string): void {
   const [, name, labelText = '', valueText = '', timestamp] =
     /^([^\s{]+)(?:\{(.*)\})? (\S+)(?: (-?\d+))?$/.exec(line) ?? [];
   if (name === undefined) return;
@@ -105,7 +105,7 @@ const untyped = { type: 3, field: 5 };
 
 function writeFamily(
   writer: WireWriter,
-  { name, help, type, metrics }: Family,
+  { name, help, type, metrics }: PageFamily,
   natives: NativeHistograms,
 ): void {
   const kind = kinds[type] ?? untyped;
@@ -137,7 +137,7 @@ function writeFamily(
 
 function writeHistogram(
   writer: WireWriter,
-  { count, value, buckets }: Metric,
+  { count, value, buckets }: PageMetric,
   native: NativeBuckets | undefined,
 ): void {
   writeCount(writer, 1, count);

@@ -10,19 +10,19 @@ import {
   zeroQuantity,
 } from '../values/quantity.js';
 
-type Amounts = ReadonlyMap<string, Quantity>;
+type NamedQuantities = ReadonlyMap<string, Quantity>;
 
-const none: Amounts = new Map();
+const none: NamedQuantities = new Map();
 
 /** What a claim takes as a whole, and more for each container that uses it. */
 interface ClaimAmounts {
   readonly containers: readonly string[];
-  readonly once: Amounts;
-  readonly perContainer: Amounts;
+  readonly once: NamedQuantities;
+  readonly perContainer: NamedQuantities;
 }
 
 /** Of all claims together; nothing for most pods. */
-export function claimedByPod(pod: PodManifest): Amounts {
+export function claimedByPod(pod: PodManifest): NamedQuantities {
   return together(
     claimsOf(pod).flatMap(({ containers, once, perContainer }) => [
       once,
@@ -32,7 +32,7 @@ export function claimedByPod(pod: PodManifest): Amounts {
 }
 
 /** What a container may use of its claims: all of each, since those that share it may not use it at once. */
-export function claimedByContainer(pod: PodManifest, name: string): Amounts {
+export function claimedByContainer(pod: PodManifest, name: string): NamedQuantities {
   return together(
     claimsOf(pod)
       .filter(({ containers }) => containers.includes(name))
@@ -41,7 +41,7 @@ export function claimedByContainer(pod: PodManifest, name: string): Amounts {
 }
 
 /** A container's part of its claims, where those that share one share what it takes. */
-export function claimedShare(pod: PodManifest, name: string): Amounts {
+export function claimedShare(pod: PodManifest, name: string): NamedQuantities {
   return together(
     claimsOf(pod)
       .filter(({ containers }) => containers.includes(name))
@@ -53,7 +53,7 @@ export function claimedShare(pod: PodManifest, name: string): Amounts {
 }
 
 /** Adds what claims take to limits: to those that there are, and of huge pages always, as their lack is a limit of 0. */
-export function addToLimits(limits: Map<string, Quantity>, claimed: Amounts): void {
+export function addToLimits(limits: Map<string, Quantity>, claimed: NamedQuantities): void {
   for (const [name, amount] of claimed) {
     const known = limits.get(name);
     if (known === undefined && !isHugePageName(name)) continue;
@@ -81,7 +81,7 @@ function amountsOf({
 }
 
 /** Nothing less than nothing makes room. */
-function listed(entries: readonly (readonly [name: string, amount: string | undefined])[]): Amounts {
+function listed(entries: readonly (readonly [name: string, amount: string | undefined])[]): NamedQuantities {
   return new Map(
     entries.map(([name, text]) => {
       const amount = text === undefined ? zeroQuantity : parseQuantity(text);
@@ -90,11 +90,11 @@ function listed(entries: readonly (readonly [name: string, amount: string | unde
   );
 }
 
-function scaled(amounts: Amounts, numerator: bigint, denominator = 1n): Amounts {
+function scaled(amounts: NamedQuantities, numerator: bigint, denominator = 1n): NamedQuantities {
   return new Map([...amounts].map(([name, amount]) => [name, scaleQuantity(amount, numerator, denominator)]));
 }
 
-function together(lists: readonly Amounts[]): Amounts {
+function together(lists: readonly NamedQuantities[]): NamedQuantities {
   if (lists.length === 0) return none;
   const sum = new Map<string, Quantity>();
   for (const [name, amount] of lists.flatMap((list) => [...list])) {
