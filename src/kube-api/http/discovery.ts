@@ -52,6 +52,14 @@ export class Discovery {
     this.#versions = versions;
   }
 
+  /** As in `apps/v1`. */
+  get groupVersions(): readonly string[] {
+    return [...this.#versions.keys()];
+  }
+
+  readonly serves = (groupVersion: string, plural: string): boolean =>
+    this.#versions.get(groupVersion)?.some(({ name }) => name === plural) === true;
+
   /** The document of a path; undefined when discovery has none there. */
   at(path: string, isAggregated: boolean): unknown {
     const parts = path.split('/').filter((part) => part !== '');

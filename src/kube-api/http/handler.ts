@@ -11,7 +11,7 @@ import { applyParameters, applyType, readConfiguration } from './apply-request.j
 import { mediaTypeOf, readDocument, readObject } from './body.js';
 import { type ApiRequest, type ApiResponse, indented, jsonResponse } from './contracts.js';
 import type { Discovery } from './discovery.js';
-import { methodNotAllowed, notServed, statusResponse } from './errors.js';
+import { methodNotAllowed, statusResponse } from './errors.js';
 import { listResponse } from './list-response.js';
 import { requestedMedia } from './media.js';
 import {
@@ -25,6 +25,7 @@ import {
 import { readPatch } from './patch-request.js';
 import { type IncludedObject, type RenderOptions, renderObject, type TablePrinter } from './render.js';
 import { type ApiTarget, KindIndex, targetOf } from './target.js';
+import { unserved, unservedBelow, unservedResponse } from './unserved.js';
 import { WatchLines, watchResponse } from './watch-response.js';
 import { WrittenFields } from './written-fields.js';
 
@@ -65,8 +66,8 @@ export class ApiHandler {
     }
     if (target === undefined) return this.#discover(request);
     const { kind, subresource, below } = target;
-    if (below !== undefined) throw notServed();
-    if (subresource !== undefined && !isObjectSubresource(kind, subresource)) throw notServed();
+    if (below !== undefined || (subresource !== undefined && !isObjectSubresource(kind, subresource)))
+      throw unservedBelow(target);
     if (target.name === undefined) return this.#collection(request, target);
     return this.#object(
       request,
@@ -76,10 +77,11 @@ export class ApiHandler {
     );
   }
 
-  #discover({ method, path, headers }: ApiRequest): ApiResponse {
+  #discover(request: ApiRequest): ApiResponse {
+    const { method, path, headers } = request;
     const isAggregated = String(headers.accept ?? '').includes('as=APIGroupDiscoveryList');
     const found = this.#options.discovery.at(path, isAggregated);
-    if (found === undefined) throw notServed();
+    if (found === undefined) return unservedResponse(unserved(path, this.#options.discovery), request);
     if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed();
     const aggregated = isAggregated && (path === '/api' || path === '/apis');
     return jsonResponse(
