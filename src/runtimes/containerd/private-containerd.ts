@@ -92,11 +92,12 @@ export class PrivateContainerd {
   }
 
   /**
-   * Stops it. Its network goes too, so all pods must be gone, and the caller removes the directories; with `leavesPods`
-   * everything that they need stays for the next one in the same directories.
+   * Stops it, and removes its network. All pods must be gone, and the caller removes the directories; with `leavesPods`,
+   * what pods that are left need stays for the next one in the same directories.
    */
   async stop({ leavesPods = false }: { readonly leavesPods?: boolean } = {}): Promise<void> {
     await this.#tasks.stop();
+    const staysForPods = leavesPods && (await this.#hasPods());
     const child = this.#child;
     if (child !== undefined && isRunning(child)) {
       const exited = once(child, 'exit');
@@ -105,9 +106,21 @@ export class PrivateContainerd {
       await exited;
       timer.cancel();
     }
-    if (leavesPods) return;
+    if (staysForPods) return;
     if (this.#options.cniBinDir !== undefined) await removeNetwork(this.#network);
     await removeSharedLeftovers();
+  }
+
+  async #hasPods(): Promise<boolean> {
+    const client = connectCri({ endpoint: this.endpoint, requestTimeoutMs: stopTimeoutMs });
+    try {
+      return (await client.listPodSandbox({})).items.length > 0;
+    } catch {
+      // It does not answer any more: what it ran may still be there.
+      return true;
+    } finally {
+      client.close();
+    }
   }
 
   async #prepare(): Promise<void> {
