@@ -62,6 +62,9 @@ const types: Readonly<Record<string, string>> = {
   CSINode: 'The storage drivers of a node.',
   CSIDriver: 'What a storage driver can do and needs.',
   VolumeAttachment: 'A volume that shall be attached to a node.',
+  NodeMetrics: 'What the node uses.',
+  PodMetrics: 'What the containers of a pod use.',
+  ContainerMetrics: 'What one container uses.',
 };
 
 /** Fields of every type that has them. */
@@ -77,6 +80,8 @@ const fields: Readonly<Record<string, string>> = {
   namespace: 'The namespace of the object.',
   labels: 'Short texts by which objects are selected.',
   annotations: 'Texts that programs and people attach to the object.',
+  timestamp: 'When it was measured: the end of the window.',
+  window: 'The time that the CPU is averaged over.',
   selector: 'Which objects are meant, by their labels.',
   template: 'The pods that are made.',
   replicas: 'How many pods there shall be.',
@@ -188,6 +193,8 @@ const fieldsOfTypes: Readonly<Record<string, string>> = {
   'PersistentVolumeClaimSpec.resources': 'How much storage is requested.',
   'PersistentVolumeClaimSpec.accessModes': 'How the storage will be used.',
   'PersistentVolumeClaimSpec.storageClassName': 'The kind of storage.',
+  'NodeMetrics.usage': 'CPU in cores over the window, and the working set of memory, each by its name.',
+  'ContainerMetrics.usage': 'CPU in cores over the window, and the working set of memory, each by its name.',
   'RuntimeClass.handler': 'The name that the container runtime has for it.',
 };
 
