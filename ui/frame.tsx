@@ -117,7 +117,10 @@ function useTitleAndFocus(at: Route, node: LiveNode): void {
   useEffect(() => {
     const pod = at.view === 'pod' ? node.pod(at.uid)?.pod.metadata.name : undefined;
     document.title = `${pod ?? ways.find(({ to }) => to.view === at.view)?.text ?? 'Pod'} · nodelet`;
-    if (!isFirst.current) document.getElementById('main')?.focus();
+    if (!isFirst.current) {
+      document.getElementById('main')?.focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+    }
     isFirst.current = false;
   }, [name]);
 }
