@@ -198,8 +198,19 @@ function withoutQuotes(message: string): string {
  * number; it also reads `0o644` of YAML 1.2.
  */
 function kubernetesTags(tags: Tags): Tags {
-  return [...tags.filter((tag) => !isUnwantedTag(tag)), newStyleOctal];
+  return [...tags.filter((tag) => !isUnwantedTag(tag)).map(withDigits), newStyleOctal];
 }
+
+/** A number has a digit before its exponent: the parser's own rule takes the text `e8` for one, and makes it NaN. */
+function withDigits(tag: Tags[number]): Tags[number] {
+  if (typeof tag === 'string' || tag.collection !== undefined || tag.tag !== 'tag:yaml.org,2002:float')
+    return tag;
+  if (tag.test?.test('.nan') === true) return tag;
+  return { ...tag, test: tag.format === 'EXP' ? exponential : fractional };
+}
+
+const exponential = /^[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)[eE][-+]?[0-9]+$/;
+const fractional = /^[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)$/;
 
 function isUnwantedTag(tag: Tags[number]): boolean {
   if (typeof tag === 'string') return tag === 'timestamp' || tag === 'intTime' || tag === 'floatTime';
