@@ -154,6 +154,18 @@ describe('patches', () => {
     expect(await patched(json(...twice))).toMatch(/^422 .*levels deep/);
   });
 
+  it.each([
+    ['application/merge-patch+json', ''],
+    ['application/merge-patch+json', 'null'],
+    ['application/strategic-merge-patch+json', '5'],
+    ['application/json-patch+json', '[{"op":"remove","path":""}]'],
+    ['application/json-patch+json', '[{"op":"replace","path":"","value":[]}]'],
+  ])('that leave no object are refused: %s %j', async (media, body) => {
+    await createIn(api, resources.configMaps, map('m'));
+    const { status } = await ask('PATCH', '/api/v1/namespaces/shop/configmaps/m', body, media);
+    expect(status).toBe(422);
+  });
+
   it('merge lists with many thousand members', async () => {
     const env = Array.from({ length: 8_000 }, (_, n) => ({ name: `n${n}`, value: 'v' }));
     await createIn(api, resources.pods, testPod({ containers: [{ name: 'app', image: 'i', env }] }));

@@ -53,6 +53,8 @@ it.each([
   ['plain words', 'c', { a: 'b c', yes: 'no', '0': '1', empty: '' }],
   ['lines', 'c', { text: 'one\n  two\n\nthree\n', tail: 'no end', spaces: ' x \n y', tabs: '\tx\n' }],
   ['letters of all kinds', 'c', { x: '"quoted": #no {comment}\u0000\u2028\r\n', y: '日本', z: '🚀\nnext' }],
+  ['words that look like numbers', 'c', { e8: 'E5', '1e3': '1e3', '.5': '.', _1: '0o7', x: '0x1f' }],
+  ['a list that is deep', 'c', { text: JSON.stringify([[[[]]]]), more: '-\n- -\n' }],
   ['a key that is longer than YAML takes', 'c', { [`k${'x'.repeat(2000)}`]: 'v' }],
   ['a name that is longer than a file may have', `n${'x'.repeat(250)}`, { a: 'b' }],
   ['a name like a file that was set aside', 'db.corrupt-2', { a: 'b' }],

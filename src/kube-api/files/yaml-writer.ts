@@ -5,7 +5,7 @@ const plainKey = /^[A-Za-z_][A-Za-z0-9_./-]*$/;
 /** Letters first, and nothing inside that has a meaning in YAML. */
 const plainText = /^[A-Za-z/][A-Za-z0-9_./@=+-]*(?: [A-Za-z0-9_./@=+(),'-]+)*$/;
 /** Words that other readers take for something else than text. */
-const otherWords = /^(?:true|false|yes|no|on|off|y|n|null|nan|inf)$/i;
+const otherWords = /^(?:true|false|yes|no|on|off|y|n|null|nan|inf|e[0-9]+)$/i;
 /** A literal block may hold these; everything else is written with escapes. */
 const literalText = /^[^\s][\t\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/;
 

@@ -2,7 +2,7 @@
 import type { Clock } from '../../async/index.js';
 import type { KubeObject, Pod } from '../../kube/types/index.js';
 import { ApiError } from '../../kube-client/api-error.js';
-import { jsonEqual, PatchRefused } from '../../kube-client/patches/json.js';
+import { isMapping, jsonEqual, PatchRefused } from '../../kube-client/patches/json.js';
 import { applyJsonPatch } from '../../kube-client/patches/json-patch.js';
 import { applyMergePatch } from '../../kube-client/patches/merge-patch.js';
 import { applyStrategicMergePatch } from '../../kube-client/patches/strategic-merge.js';
@@ -192,22 +192,27 @@ export class ObjectServer {
 }
 
 function applyPatch<T extends KubeObject>(resource: Resource<T>, current: T, patch: Patch): T {
-  const fail = (error: unknown): never => {
-    if (!(error instanceof PatchRefused)) throw error;
-    throw new ApiError({ code: 422, reason: 'Invalid', message: error.message });
-  };
+  const refuse = (message: string): ApiError => new ApiError({ code: 422, reason: 'Invalid', message });
+  let patched: unknown;
   try {
-    switch (patch.type) {
-      // The server does not check that a patched object still is of its kind.
-      case 'merge':
-        return applyMergePatch(current, patch.body) as T;
-      case 'strategic':
-        return applyStrategicMergePatch(servedMergeSchema(resource), current, patch.body) as T;
-      case 'json':
-        return applyJsonPatch(current, patch.body) as T;
-    }
+    patched = patchedValue(resource, current, patch);
   } catch (error) {
-    return fail(error);
+    if (!(error instanceof PatchRefused)) throw error;
+    throw refuse(error.message);
+  }
+  if (!isMapping(patched)) throw refuse('the patch leaves no object');
+  // Whether it still is of its kind is for the schema to say.
+  return patched as unknown as T;
+}
+
+function patchedValue(resource: Resource, current: KubeObject, patch: Patch): unknown {
+  switch (patch.type) {
+    case 'merge':
+      return applyMergePatch(current, patch.body);
+    case 'strategic':
+      return applyStrategicMergePatch(servedMergeSchema(resource), current, patch.body);
+    case 'json':
+      return applyJsonPatch(current, patch.body);
   }
 }
 
