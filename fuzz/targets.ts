@@ -1,5 +1,6 @@
 /** All fuzz targets, in the order in which a run takes them. */
 import type { Target } from './target.js';
+import { apiTargets } from './targets/api/targets.js';
 import { dnsTargets } from './targets/dns.js';
 import { kubernetesTargets } from './targets/kubernetes.js';
 import { liveTargets } from './targets/live.js';
@@ -10,6 +11,7 @@ export const targets: readonly Target[] = [
   ...wireTargets,
   ...dnsTargets,
   ...kubernetesTargets,
+  ...apiTargets,
   ...nodeTargets,
   ...liveTargets,
 ];
