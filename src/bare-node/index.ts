@@ -1,2 +1,2 @@
 /** A node that is its own cluster. */
-export { type BareNodeOptions, runBareNode } from './run-bare-node.js';
+export { type BareNodeOptions, type ReadyNode, runBareNode } from './run-bare-node.js';

@@ -1,6 +1,12 @@
 /** A node that is its own cluster: its API, the agent as its node, and the controllers, in one process. */
 import path from 'node:path';
-import { createAgent, kubernetesVersion, type OpenCluster, StartFailure } from '../agent/index.js';
+import {
+  type AgentOptions,
+  createAgent,
+  kubernetesVersion,
+  type OpenCluster,
+  StartFailure,
+} from '../agent/index.js';
 import { type Clock, errorText, systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
 import { createControllers } from '../controllers/index.js';
@@ -24,7 +30,7 @@ import {
   usageKinds,
   usageResponses,
 } from '../kube-api/index.js';
-import { detectNodeAddress } from '../kubelet/index.js';
+import { detectNodeAddress, type Kubelet } from '../kubelet/index.js';
 import { recordedDurableFiles } from '../kubelet/start-up/durable-files.js';
 import { kubernetesArchitecture } from '../node/index.js';
 import type { StatsProvider } from '../resources/stats/index.js';
@@ -60,9 +66,20 @@ export interface BareNodeOptions {
   /** Puts our entries into a user's kubeconfig: it gets a function from the text that is there to the new one. */
   readonly mergeKubeconfig?: ((merged: (existing: string) => string) => Promise<void>) | undefined;
   /** Files and directories whose objects the API has, followed as they change. */
-  readonly manifests?: Pick<FollowManifestsOptions, 'inputs' | 'onNews'> | undefined;
+  readonly manifests?: Pick<FollowManifestsOptions, 'inputs' | 'onNews' | 'follows'> | undefined;
+  /** Where the agent's log goes. Default: standard error of this process. */
+  readonly logSink?: AgentOptions['logSink'];
+  /** Called when the node runs pods. */
+  readonly onReady?: (node: ReadyNode) => void;
+  /** Awaited when the signal has aborted and the manifests are followed no more, while the node still runs. */
+  readonly beforeStop?: (api: LocalKubeApi) => Promise<void>;
   /** Called when the API answers, before the node is ready. */
   readonly onServing: (facts: { readonly server: string; readonly kubeconfigFile: string }) => void;
+}
+
+export interface ReadyNode {
+  readonly kubelet: Kubelet;
+  readonly api: LocalKubeApi;
 }
 
 /** Kinds that live as long as the process: they say what is the case now. */
@@ -166,9 +183,15 @@ async function serve(
     const agent = createAgent({
       configuration: options.configuration,
       openCluster: () => Promise.resolve(inProcess(local)),
+      ...(options.logSink === undefined ? {} : { logSink: options.logSink }),
     });
     const stop = new AbortController();
-    const forward = (): void => stop.abort(signal.reason);
+    let lastWork: Promise<void> = Promise.resolve();
+    const forward = (): void => {
+      lastWork = (options.beforeStop?.(local) ?? Promise.resolve()).finally(() => stop.abort(signal.reason));
+      // Whoever awaits the run hears of it.
+      lastWork.catch(() => undefined);
+    };
     if (signal.aborted) return;
     signal.addEventListener('abort', forward, { once: true });
     const nodeIp = (await detectNodeAddress()) ?? address;
@@ -190,15 +213,17 @@ async function serve(
       clusterDomain,
     }).run(stop.signal);
     const { manifests } = options;
+    // A node whose manifests cannot be followed is not what was asked for; one that stops follows none.
     const following =
       manifests === undefined
         ? new Promise<never>(() => undefined)
-        : new ApiManifests({ api, clock, ...manifests }).run(stop.signal);
+        : new ApiManifests({ api, clock, ...manifests }).run(signal);
     let socket: ServerListener | undefined;
     const serving = agent.ready().then(
       async (kubelet) => {
         const routes = podRoutes(kubelet, { splitLogStreams: true, translateStreams: true });
         running = { routes, stats: kubelet.stats };
+        options.onReady?.({ kubelet, api: local });
         socket = await openLocalServer(kubelet, options);
       },
       // Whoever awaits the run hears of it.
@@ -209,13 +234,8 @@ async function serve(
     } finally {
       signal.removeEventListener('abort', forward);
       stop.abort(signal.reason);
-      await Promise.allSettled([
-        agentRun,
-        controlling,
-        services,
-        serving,
-        ...(manifests === undefined ? [] : [following]),
-      ]);
+      await lastWork;
+      await Promise.allSettled([agentRun, controlling, services, serving]);
       await socket?.close();
     }
   } finally {

@@ -29,6 +29,7 @@ describe('completions', () => {
     ['shells', 'completion z', ['zsh']],
     ['nothing in the command of a container', 'exec web -- l', []],
     ['flags of a run', 'run --d', ['--detach']],
+    ['the API of a run', 'run --ap', ['--api']],
     ['following files', 'run --wa', ['--watch']],
     ['manifests of a bare node', 'up --fi', ['--filename']],
     ['runtimes of a run', 'run --runtime ', ['auto', 'containerd', 'process']],

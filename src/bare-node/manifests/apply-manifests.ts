@@ -3,7 +3,7 @@ import { errorText } from '../../async/index.js';
 import { canonicalJson, type KubeObject, type Problem } from '../../kube/index.js';
 import type { ServedApi, ServedKind } from '../../kube-api/index.js';
 import { ApiError, isNotFound, type ObjectRef, resources } from '../../kube-client/index.js';
-import type { ManifestObject } from './read-manifest.js';
+import type { AppliedManifest } from './read-manifest.js';
 
 /** Owns the fields of the manifests; an object that it applies is its own, and is removed with its manifest. */
 export const manifestsManager = 'nodelet-manifests';
@@ -42,7 +42,7 @@ export class ManifestApplier {
   }
 
   /** `mayPrune`: nothing is unknown of what the manifests ask for. */
-  async apply(wanted: readonly ManifestObject[], mayPrune: boolean): Promise<ApplyOutcome> {
+  async apply(wanted: readonly AppliedManifest[], mayPrune: boolean): Promise<ApplyOutcome> {
     const problems: Problem[] = [];
     const done: string[] = [];
     const keys = new Set<string>();
@@ -67,7 +67,7 @@ export class ManifestApplier {
     return { problems, done };
   }
 
-  async #applyOne(object: ManifestObject, key: string): Promise<string | readonly Problem[]> {
+  async #applyOne(object: AppliedManifest, key: string): Promise<string | readonly Problem[]> {
     const { kind, ref, config, problem } = object;
     const text = canonicalJson(config);
     if (this.#applied.get(key) === text) return [];
@@ -136,8 +136,8 @@ function isOurs({ metadata }: KubeObject): boolean {
   );
 }
 
-function inOrder(wanted: readonly ManifestObject[]): ManifestObject[] {
-  const rank = ({ kind }: ManifestObject): number => {
+function inOrder(wanted: readonly AppliedManifest[]): AppliedManifest[] {
+  const rank = ({ kind }: AppliedManifest): number => {
     const found = firstKinds.indexOf(kind.resource.kind);
     return found < 0 ? firstKinds.length : found;
   };
@@ -149,7 +149,7 @@ function keyOf({ resource }: ServedKind, { namespace, name }: ObjectRef): string
 }
 
 /** At the fields that the API names, or else at the object. */
-function problemsOf(error: unknown, { problem }: ManifestObject): Problem[] {
+function problemsOf(error: unknown, { problem }: AppliedManifest): Problem[] {
   if (!(error instanceof ApiError)) throw error;
   const causes = error.details?.causes ?? [];
   const fix =

@@ -1,10 +1,10 @@
 /** Keeps the objects of this node's API as the manifests that a person follows have them. */
-import { type Clock, sleep } from '../../async/index.js';
+import { type Clock, isCancelled, sleep } from '../../async/index.js';
 import type { Problem } from '../../kube/index.js';
 import { type FilesReading, FollowedFiles } from '../../pods/sources/followed-files.js';
 import { HeldFiles } from '../../pods/sources/held-files.js';
 import { type AppliedApi, ManifestApplier } from './apply-manifests.js';
-import { type ManifestObject, readManifest } from './read-manifest.js';
+import { type AppliedManifest, readManifest } from './read-manifest.js';
 
 export interface FollowManifestsOptions {
   readonly api: AppliedApi;
@@ -12,11 +12,15 @@ export interface FollowManifestsOptions {
   /** Files and directories. */
   readonly inputs: readonly string[];
   readonly onNews: (news: ApiManifestNews) => void;
+  /** Whether changes are followed; if not, the files are read once. Default: true. */
+  readonly follows?: boolean;
 }
 
 export interface ApiManifestNews {
   readonly errors: readonly string[];
   readonly notes: readonly string[];
+  /** How many things are wrong now, told before or not. */
+  readonly wrong: number;
 }
 
 /** What the API refused may be right later: its namespace may come, or another manager give a field up. */
@@ -26,11 +30,12 @@ const manifestNames = /\.(ya?ml|json)$/i;
 export class ApiManifests {
   readonly #options: FollowManifestsOptions;
   readonly #applier: ManifestApplier;
-  readonly #held: HeldFiles<readonly ManifestObject[]>;
+  readonly #held: HeldFiles<readonly AppliedManifest[]>;
   readonly #files: FollowedFiles;
   /** Files and inputs whose content was read without errors at some time. */
   readonly #known = new Set<string>();
   #refused = false;
+  #wrong = 0;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(options: FollowManifestsOptions) {
@@ -44,18 +49,21 @@ export class ApiManifests {
     this.#files = new FollowedFiles({ inputs, accepts: (name) => manifestNames.test(name), clock });
   }
 
-  /** Runs until aborted. */
-  async run(signal: AbortSignal): Promise<void> {
-    const first = await this.#files.look();
-    if (first !== undefined) await this.take(first);
-    await Promise.race([
-      this.#files.run(
-        (reading) => this.take(reading),
-        signal,
-        (message) => this.#options.onNews({ errors: [message], notes: [] }),
-      ),
-      this.#retry(signal),
-    ]);
+  /** Runs until aborted, and then never ends: what happens next is up to whoever aborted it. */
+  async run(signal: AbortSignal): Promise<never> {
+    const { follows = true, onNews } = this.#options;
+    try {
+      const first = await this.#files.look();
+      if (first !== undefined) await this.take(first);
+      const slow = (message: string): void => onNews({ errors: [message], notes: [], wrong: this.#wrong });
+      await Promise.race([
+        this.#retry(signal),
+        ...(follows ? [this.#files.run((reading) => this.take(reading), signal, slow)] : []),
+      ]);
+    } catch (error) {
+      if (!isCancelled(error)) throw error;
+    }
+    return new Promise<never>(() => undefined);
   }
 
   async take(reading: FilesReading): Promise<void> {
@@ -89,8 +97,10 @@ export class ApiManifests {
     const objects = files.flatMap(({ content }) => content);
     const { problems, done } = await this.#applier.apply(objects, mayPrune);
     this.#refused = problems.length > 0;
+    const wrongBefore = this.#wrong;
+    this.#wrong = wrong.length + problems.length;
     const { errors, notes } = this.#held.tell([...wrong, ...problems]);
-    if (errors.length + notes.length + done.length > 0)
-      this.#options.onNews({ errors, notes: [...done, ...notes] });
+    if (errors.length + notes.length + done.length > 0 || this.#wrong !== wrongBefore)
+      this.#options.onNews({ errors, notes: [...done, ...notes], wrong: this.#wrong });
   }
 }

@@ -15,7 +15,7 @@ import { apiVersionOf } from '../../kube-client/index.js';
 import { isMapping } from '../../kube-client/patches/json.js';
 import type { FileParse } from '../../pods/sources/held-files.js';
 
-export interface ManifestObject {
+export interface AppliedManifest {
   readonly kind: ServedKind;
   readonly ref: ObjectRef;
   readonly config: KubeObject;
@@ -29,9 +29,9 @@ export function readManifest(
   text: string,
   file: string,
   kinds: readonly ServedKind[],
-): FileParse<readonly ManifestObject[]> {
+): FileParse<readonly AppliedManifest[]> {
   const problems: Problem[] = [];
-  const objects: ManifestObject[] = [];
+  const objects: AppliedManifest[] = [];
   try {
     const documents = parseSource(text, file);
     if (documents.length === 0)
@@ -75,7 +75,7 @@ interface ObjectPlace {
 function readObject(
   value: unknown,
   { document, path, kinds, refuse }: ObjectPlace,
-): ManifestObject | undefined {
+): AppliedManifest | undefined {
   if (!isMapping(value)) return refuse(path, 'expected an object; begin with "apiVersion:" and "kind:"');
   const { apiVersion, kind: name, metadata } = value;
   if (typeof name !== 'string' || name === '')

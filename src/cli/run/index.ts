@@ -14,6 +14,7 @@ import { readInputs } from './manifest-inputs.js';
 import { parseRunArguments, type RunOptions, runUsage } from './options.js';
 import { catchStopRequests, type StopRequests } from './run-signals.js';
 import { runSession } from './session.js';
+import type { ClaimedRun } from './state.js';
 
 export async function runRun(argv: readonly string[]): Promise<number> {
   try {
@@ -44,6 +45,7 @@ async function run(options: RunOptions): Promise<number> {
   const requests = catchStopRequests(systemClock);
   stopOnClosedOutput(requests);
   try {
+    if (options.api) return await runWithApi(options, requests);
     const manifests = await readManifests(options, requests);
     if (manifests === undefined) return 1;
     const { content, followed } = manifests;
@@ -63,6 +65,15 @@ async function run(options: RunOptions): Promise<number> {
   } finally {
     requests.release();
   }
+}
+
+async function runWithApi(options: RunOptions, requests: StopRequests): Promise<number> {
+  const choice = await decideRuntime(options);
+  if (!options.quiet) process.stderr.write(`${choice.line}\n`);
+  const { runApiSession } = await import('./api/api-session.js');
+  const onUp = (claim: ClaimedRun, pods: number): void =>
+    void tellParent({ kind: 'up', pods, pid: claim.pid });
+  return runApiSession({ options, choice, requests, clock: systemClock, onUp });
 }
 
 interface ReadManifests {

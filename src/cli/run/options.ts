@@ -29,6 +29,10 @@ const flags = {
     shorthand: 'w',
     about: 'follow the files and directories: changed manifests change the pods, until you stop the run',
   },
+  api: {
+    type: bool,
+    about: 'give the run an API for kubectl: a Kubernetes of one node that ends with the run; see below',
+  },
   name: {
     type: string,
     valueName: 'NAME',
@@ -69,18 +73,24 @@ and Jobs, and the ConfigMaps, Secrets, PersistentVolumes and claims that their p
 files that end in .yaml, .yml or .json; "-" is standard input. Without --watch, manifests are read once: to change
 something, stop the run and start it again.
 
-With --watch, a changed manifest changes its pods, a new one starts some, and a removed one ends them. What a running pod
-can take is changed in place: images, cpu and memory, labels, annotations, further tolerations, a shorter
-activeDeadlineSeconds. For anything else the pod ends gracefully, then another one takes its place; "nodelet explain POD"
-says why. ConfigMaps and Secrets reach the volumes of running pods. A manifest with errors is told and changes nothing.
-URLs are read once.
+With --watch, a changed manifest changes its pods, a new one starts some, and a removed one ends them. What a running
+pod can take is changed in place: images, cpu and memory, labels, annotations, further tolerations, a shorter
+activeDeadlineSeconds. For anything else the pod ends gracefully, then another one takes its place; "nodelet explain
+POD" says why. ConfigMaps and Secrets reach the volumes of running pods. A manifest with errors is told and changes
+nothing. URLs are read once.
+
+With --api, the run is a Kubernetes of one node, as of "nodelet up": it applies the manifests to its own API, prints
+the kubeconfig for kubectl, and has controllers and Services; pods get the names that controllers give them. It runs
+until you stop it, then ends all pods and removes the API with all objects. With --watch it follows the files. Use
+--api to try manifests with kubectl; use "nodelet up" for what is to stay: it keeps objects and pods over restarts.
+"nodelet run" without --api starts faster, and needs nothing but the manifests.
 
 The node of a run is this machine: a pod that requests more than is left of it, or that selects other nodes, is refused.
 "nodelet describe node" shows what the node has, who holds it and what is free.
 
-The run ends when you stop it, or, without --watch, when all its pods have ended and none has restartPolicy Always. The
-exit code is 1 if such a pod failed or a manifest had errors (with --watch: has errors at the end), 2 if the command line is wrong, and 0 otherwise. The run leaves nothing
-behind.
+The run ends when you stop it, or, without --watch and --api, when all its pods have ended and none has restartPolicy
+Always. The exit code is 1 if such a pod failed or a manifest had errors (followed ones: has errors at the end), 2 if
+the command line is wrong, and 0 otherwise; with --api, pods do not count. The run leaves nothing behind.
 
 Flags:
 ${flagHelp(flags, { column: 26 }).join('\n')}
@@ -108,6 +118,8 @@ export interface RunOptions {
   readonly logs: boolean;
   readonly detach: boolean;
   readonly watch: boolean;
+  /** Whether the run has an API of its own. */
+  readonly api: boolean;
   readonly name: string;
   readonly runtime: WantedRuntime;
   readonly endpoint: string | undefined;
@@ -136,6 +148,9 @@ export function parseRunArguments(argv: readonly string[]): RunOptions | 'help' 
     throw new UsageError('--watch cannot follow standard input: write the manifests to a file and name that');
   if (values.watch && inputs.every(isAddress))
     throw new UsageError('--watch follows files and directories, and URLs are read once: name a file');
+  const foreign = inputs.find((input) => input === '-' || isAddress(input));
+  if (values.api && foreign !== undefined)
+    throw new UsageError(`--api takes files and directories, not ${foreign}: write the manifests to a file`);
   const { runtime = 'auto', name = defaultRunName } = values;
   const wanted = runtimes.find((known) => known === runtime);
   if (wanted === undefined) throw new UsageError(`--runtime ${runtime}: write auto, containerd or process`);
@@ -146,6 +161,7 @@ export function parseRunArguments(argv: readonly string[]): RunOptions | 'help' 
     logs: values.logs,
     detach: values.detach,
     watch: values.watch,
+    api: values.api,
     name,
     runtime: wanted,
     endpoint: values['container-runtime-endpoint'],

@@ -1,18 +1,14 @@
 /** `nodelet up`: a Kubernetes of one node in one process. */
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { chooseNodeName, readConfiguration, StartFailure } from '../../agent/index.js';
+import { chooseNodeName, StartFailure } from '../../agent/index.js';
 import { errorText, systemClock, systemErrorCode } from '../../async/index.js';
 import type { BareNodeOptions } from '../../bare-node/index.js';
-import { ConfigurationError, type LoadedConfiguration } from '../../config/index.js';
-import { yamlText } from '../../kube-api/files/yaml-writer.js';
-import { ServiceAddresses } from '../../services/addresses/service-addresses.js';
+import { ConfigurationError } from '../../config/index.js';
 import { UsageError } from '../client/usage-error.js';
-import { openEndpoint, type RuntimeEndpoint } from './open-endpoint.js';
+import { agentConfiguration, clusterDomain } from './agent-configuration.js';
+import { openEndpoint } from './open-endpoint.js';
 import { parseUpArguments, type UpOptions, upUsage } from './options.js';
 import { writeOwnFile } from './own-file.js';
-
-const clusterDomain = 'cluster.local';
 
 export async function runUp(argv: readonly string[]): Promise<number> {
   try {
@@ -100,48 +96,6 @@ function announce(
   const use =
     mergeInto === undefined ? `export KUBECONFIG=${kubeconfigFile}` : 'kubectl config use-context nodelet';
   process.stderr.write(`the API of this node is at ${server}; to use it:\n  ${use}\n  kubectl get nodes\n`);
-}
-
-/** What the agent of such a node needs; whoever gives one of these after "--" wins. */
-async function agentConfiguration(
-  { stateDir, serviceCidr, agentFlags }: UpOptions,
-  { endpoint, usesCgroups }: RuntimeEndpoint,
-): Promise<LoadedConfiguration> {
-  const file = path.join(stateDir, 'agent.yaml');
-  await writeOwnFile(
-    file,
-    yamlText({
-      apiVersion: 'kubelet.config.k8s.io/v1beta1',
-      kind: 'KubeletConfiguration',
-      address: '127.0.0.1',
-      readOnlyPort: 0,
-      containerRuntimeEndpoint: endpoint,
-      // A machine that somebody has at hand is taken as it is.
-      failCgroupV1: false,
-      failSwapOn: false,
-      ...(usesCgroups ? {} : { cgroupsPerQOS: false, enforceNodeAllocatable: [] }),
-      authentication: {
-        anonymous: { enabled: false },
-        webhook: { enabled: true },
-        x509: { clientCAFile: path.join(stateDir, 'pki', 'ca.crt') },
-      },
-      authorization: { mode: 'Webhook' },
-      clusterDNS: [new ServiceAddresses(serviceCidr).dnsAddress],
-      clusterDomain,
-    }),
-  );
-  const loaded = await readConfiguration({
-    argv: [
-      `--config=${file}`,
-      // Makes it a node of a cluster; the API itself is in this process.
-      `--kubeconfig=${path.join(stateDir, 'kubeconfig')}`,
-      `--root-dir=${path.join(stateDir, 'kubelet')}`,
-      `--cert-dir=${path.join(stateDir, 'kubelet', 'pki')}`,
-      ...agentFlags,
-    ],
-  });
-  if (loaded.kind !== 'run') throw new UsageError('--help and --version are no flags to run a node with');
-  return loaded;
 }
 
 async function merge(file: string, merged: (existing: string) => string): Promise<void> {

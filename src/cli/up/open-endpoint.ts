@@ -3,7 +3,7 @@ import path from 'node:path';
 import { StartFailure } from '../../agent/index.js';
 import { type Clock, errorText } from '../../async/index.js';
 import { servePrivately } from '../cri-serve.js';
-import { chooseRuntime } from '../runtime-choice.js';
+import { chooseRuntime, type RuntimeChoice } from '../runtime-choice.js';
 import { findNetworkPlugins, readRuntimeFacts } from '../runtime-choice-facts.js';
 import type { UpOptions } from './options.js';
 
@@ -24,6 +24,16 @@ export async function openEndpoint(
   onProblem: (message: string, error: unknown) => void,
 ): Promise<RuntimeEndpoint> {
   const choice = chooseRuntime(await readRuntimeFacts(runtime, endpoint));
+  return openChosen(choice, stateDir, clock, onProblem);
+}
+
+/** The same for a runtime that was chosen before. */
+export async function openChosen(
+  choice: RuntimeChoice,
+  stateDir: string,
+  clock: Clock,
+  onProblem: (message: string, error: unknown) => void,
+): Promise<RuntimeEndpoint> {
   switch (choice.kind) {
     case 'impossible':
       throw new StartFailure(choice.message);
