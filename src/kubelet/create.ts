@@ -58,7 +58,7 @@ import { podsWithStatuses } from './sync/configured-pods.js';
 import { createHousekeeping } from './sync/create-housekeeping.js';
 import { createPodSyncer } from './sync/create-pod-syncer.js';
 import { DeadContainers } from './sync/dead-containers.js';
-import { Leftovers } from './sync/leftovers.js';
+import { LeftoverPods } from './sync/leftover-pods.js';
 import { handlePlegEvents } from './sync/pleg-events.js';
 import { PodDirectories } from './sync/pod-directories.js';
 import { PodHandlers, type PodHandlersOptions } from './sync/pod-handlers.js';
@@ -422,7 +422,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       removeAllDeadContainers: (uid) => deadContainers.removeAll(uid),
       onMirror: (pod) => membership?.mirrorSeen(pod),
       refusals,
-      leftovers: new Leftovers({
+      leftovers: new LeftoverPods({
         clock,
         timeline,
         observedPods: () => pleg.observedPods(),

@@ -18,6 +18,7 @@ export interface BareNodeFlags {
   readonly serviceCidr?: string;
   /** Files and directories that it follows. */
   readonly manifests?: readonly string[];
+  readonly agentFlags?: (stateDir: string) => readonly string[];
 }
 
 export interface KubectlAnswer {
@@ -45,6 +46,11 @@ export class BareNode {
     return path.join(this.stateDir, 'kubeconfig');
   }
 
+  /** For kubectl in a terminal or a pipe. */
+  get plane(): { readonly adminKubeconfig: string } {
+    return { adminKubeconfig: this.kubeconfig };
+  }
+
   get pid(): number {
     return this.#child?.pid ?? 0;
   }
@@ -70,6 +76,7 @@ export class BareNode {
         '--port',
         String(kubeletPort),
         '--healthz-port=0',
+        ...(this.#flags.agentFlags?.(this.stateDir) ?? []),
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );

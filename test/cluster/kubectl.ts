@@ -4,7 +4,11 @@ import { once } from 'node:events';
 import { systemEnvironment } from '../env/command.js';
 import { controlPlaneProgram } from '../env/control-plane-binaries.js';
 import { pollUntil } from '../env/index.js';
-import type { Cluster } from './cluster.js';
+
+/** Whose API it speaks to: a cluster's, or a node's of its own. */
+export interface KubectlTarget {
+  readonly plane: { readonly adminKubeconfig: string };
+}
 
 /** How kubectl and the API server speak for streams. */
 export type StreamProtocol = 'WebSocket' | 'SPDY';
@@ -19,6 +23,7 @@ export interface KubectlOptions {
   readonly tty?: boolean;
   /** The shell's words before kubectl runs in the terminal. */
   readonly ttySetup?: string;
+  readonly env?: Readonly<Record<string, string>>;
   /** Nobody takes what it prints, so that it stops to print after a while. */
   readonly unread?: boolean;
 }
@@ -33,7 +38,7 @@ export interface KubectlEnd {
 const endTimeoutMs = 120_000;
 
 export async function startKubectl(
-  { plane }: Cluster,
+  { plane }: KubectlTarget,
   args: readonly string[],
   options: KubectlOptions = {},
 ): Promise<KubectlProcess> {
@@ -44,6 +49,7 @@ export async function startKubectl(
     KUBECTL_REMOTE_COMMAND_WEBSOCKETS: String(protocol === 'WebSocket'),
     KUBECTL_PORT_FORWARD_WEBSOCKETS: String(protocol === 'WebSocket'),
     TERM: 'xterm',
+    ...options.env,
   });
   const words = [kubectl, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
   const child = tty
@@ -59,7 +65,7 @@ export async function startKubectl(
 
 /** Runs it to its end, whatever that is. */
 export async function runKubectl(
-  cluster: Cluster,
+  cluster: KubectlTarget,
   args: readonly string[],
   options: KubectlOptions = {},
 ): Promise<KubectlEnd> {

@@ -17,7 +17,7 @@ export interface UsageMeterOptions {
   readonly signal: AbortSignal;
 }
 
-interface Reading {
+interface UsageReading {
   readonly takenMs: number;
   readonly summary: Summary;
 }
@@ -27,7 +27,7 @@ const firstWindowMs = leastWindowMs + 250;
 
 export class UsageMeter implements UsageReader {
   readonly #options: UsageMeterOptions;
-  #last: Reading | undefined;
+  #last: UsageReading | undefined;
   #told: { readonly takenMs: number; readonly usage: NodeUsage } | undefined;
   #underway: Promise<NodeUsage> | undefined;
 
@@ -63,7 +63,7 @@ export class UsageMeter implements UsageReader {
     return usage;
   }
 
-  async #take(): Promise<Reading> {
+  async #take(): Promise<UsageReading> {
     const stats = this.#options.stats();
     if (stats === undefined) throw unavailable('the node is still starting; try again in a moment');
     const takenMs = this.#options.clock.monotonic();

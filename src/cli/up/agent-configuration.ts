@@ -8,6 +8,7 @@ import { UsageError } from '../client/usage-error.js';
 import type { RuntimeEndpoint } from './open-endpoint.js';
 import type { UpOptions } from './options.js';
 import { writeOwnFile } from './own-file.js';
+import { rootStateDir } from './state-dir.js';
 
 export const clusterDomain = 'cluster.local';
 
@@ -25,6 +26,8 @@ export async function agentConfiguration(
       kind: 'KubeletConfiguration',
       address: '127.0.0.1',
       readOnlyPort: 0,
+      // A node removes the logs of pods that it does not know: another one must not share the usual place.
+      ...(stateDir === rootStateDir ? {} : { podLogsDir: path.join(stateDir, 'logs') }),
       containerRuntimeEndpoint: endpoint,
       // A machine that somebody has at hand is taken as it is.
       failCgroupV1: false,

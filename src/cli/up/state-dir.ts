@@ -2,10 +2,13 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 
+/** Of the one node that a machine usually is. */
+export const rootStateDir = '/var/lib/nodelet/node';
+
 export function defaultStateDir(env: NodeJS.ProcessEnv = process.env): string {
   const own = env.NODELET_STATE_DIR;
   if (own) return path.join(own, 'node');
-  if (process.getuid?.() === 0) return '/var/lib/nodelet/node';
+  if (process.getuid?.() === 0) return rootStateDir;
   return path.join(env.XDG_STATE_HOME || path.join(env.HOME || homedir(), '.local/state'), 'nodelet/node');
 }
 

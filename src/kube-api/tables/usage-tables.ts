@@ -1,6 +1,6 @@
 /** The tables of what nodes and pods use. */
 import { addQuantities, formatQuantity, parseQuantity, zeroQuantity } from '../../kube/values/quantity.js';
-import type { NodeMetrics, PodMetrics } from '../usage/usage-kinds.js';
+import type { NodeMetricsObject, PodMetricsObject } from '../usage/usage-kinds.js';
 import { kindTable, type TableColumn, text } from './columns.js';
 
 const columns: readonly TableColumn[] = [
@@ -9,12 +9,12 @@ const columns: readonly TableColumn[] = [
   { ...text('Window', 'What the CPU is averaged over'), format: 'duration' },
 ];
 
-export const nodeMetricsTable = kindTable<NodeMetrics>({
+export const nodeMetricsTable = kindTable<NodeMetricsObject>({
   columns,
   row: ({ usage: { cpu, memory }, window }) => [cpu, memory, window],
 });
 
-export const podMetricsTable = kindTable<PodMetrics>({
+export const podMetricsTable = kindTable<PodMetricsObject>({
   columns,
   row: ({ containers, window }) => {
     const sum = (name: 'cpu' | 'memory'): string =>

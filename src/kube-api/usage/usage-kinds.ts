@@ -12,11 +12,11 @@ interface MeasuredObject extends KubeObject {
 /** By the name of a resource, as quantities. */
 type Usage = Readonly<Record<'cpu' | 'memory', string>>;
 
-export interface NodeMetrics extends MeasuredObject {
+export interface NodeMetricsObject extends MeasuredObject {
   readonly usage: Usage;
 }
 
-export interface PodMetrics extends MeasuredObject {
+export interface PodMetricsObject extends MeasuredObject {
   readonly containers: readonly { readonly name: string; readonly usage: Usage }[];
 }
 
@@ -24,7 +24,7 @@ const group = 'metrics.k8s.io';
 const version = 'v1beta1';
 const verbs = ['get', 'list'] as const;
 
-export const nodeMetrics: Resource<NodeMetrics> = {
+export const nodeMetrics: Resource<NodeMetricsObject> = {
   group,
   version,
   kind: 'NodeMetrics',
@@ -32,7 +32,7 @@ export const nodeMetrics: Resource<NodeMetrics> = {
   namespaced: false,
 };
 
-export const podMetrics: Resource<PodMetrics> = {
+export const podMetrics: Resource<PodMetricsObject> = {
   group,
   version,
   kind: 'PodMetrics',

@@ -3,7 +3,7 @@ import type { KubeObject, Node, ObjectMeta, Pod } from '../../kube/types/index.j
 import { formatDuration, formatTimestamp } from '../../kube/values/go-format.js';
 import { formatQuantity, quantityOf } from '../../kube/values/quantity.js';
 import type { MeasuredUsage, NodeUsage } from './contracts.js';
-import type { NodeMetrics, PodMetrics } from './usage-kinds.js';
+import type { NodeMetricsObject, PodMetricsObject } from './usage-kinds.js';
 
 /** The UID of a static pod, which its mirror in the API has not. */
 const mirrorOf = 'kubernetes.io/config.mirror';
@@ -13,12 +13,16 @@ export function nodeMetricsOf(
   nodeName: string,
   { node }: NodeUsage,
   nowMs: number,
-): NodeMetrics | undefined {
+): NodeMetricsObject | undefined {
   if (node === undefined || metadata.name !== nodeName) return undefined;
   return { metadata: metadataOf(metadata, nowMs), ...timesOf(node), usage: usageOf(node) };
 }
 
-export function podMetricsOf({ metadata }: Pod, { pods }: NodeUsage, nowMs: number): PodMetrics | undefined {
+export function podMetricsOf(
+  { metadata }: Pod,
+  { pods }: NodeUsage,
+  nowMs: number,
+): PodMetricsObject | undefined {
   const measured = pods.get(metadata.annotations?.[mirrorOf] ?? metadata.uid ?? '');
   const [first, ...others] = measured?.values() ?? [];
   if (measured === undefined || first === undefined) return undefined;
@@ -36,11 +40,11 @@ function metadataOf({ name = '', namespace, labels }: ObjectMeta, nowMs: number)
   };
 }
 
-function timesOf({ atMs, windowMs }: MeasuredUsage): Pick<NodeMetrics, 'timestamp' | 'window'> {
+function timesOf({ atMs, windowMs }: MeasuredUsage): Pick<NodeMetricsObject, 'timestamp' | 'window'> {
   return { timestamp: formatTimestamp(atMs), window: formatDuration(windowMs) };
 }
 
-function usageOf({ cpuNanoCores, memoryBytes }: MeasuredUsage): NodeMetrics['usage'] {
+function usageOf({ cpuNanoCores, memoryBytes }: MeasuredUsage): NodeMetricsObject['usage'] {
   return {
     cpu: formatQuantity({ nanos: BigInt(cpuNanoCores), format: 'DecimalSI' }),
     memory: formatQuantity(quantityOf(memoryBytes, 'BinarySI')),

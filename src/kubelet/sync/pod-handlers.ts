@@ -23,7 +23,7 @@ import { resourceMode } from '../admission/resource-mode.js';
 import type { AllocationAdmission } from '../allocation/allocation-admission.js';
 import type { AllocationManager } from '../allocation/allocation-manager.js';
 import type { KubeletMetrics } from '../metrics.js';
-import type { Leftovers } from './leftovers.js';
+import type { LeftoverPods } from './leftover-pods.js';
 
 export interface PodHandlersOptions {
   readonly clock: Clock;
@@ -51,7 +51,7 @@ export interface PodHandlersOptions {
   /** Told of each static pod whose mirror the API showed. */
   readonly onMirror?: (staticPod: Pod) => void;
   /** Whom new pods wait for. */
-  readonly leftovers?: Pick<Leftovers, 'before'>;
+  readonly leftovers?: Pick<LeftoverPods, 'before'>;
   /** Told who was refused, so that static pods are judged again when room appears. */
   readonly refusals?: Pick<RefusedStaticPods, 'refused' | 'admitted'>;
 }

@@ -8,7 +8,7 @@ import { isStaticPod, type Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { isRunning } from './housekeeping.js';
 
-export interface LeftoversOptions {
+export interface LeftoverPodsOptions {
   readonly clock: Clock;
   readonly timeline: Pick<Timeline, 'record'>;
   /** The pods that the last observation showed; cheap. */
@@ -24,14 +24,14 @@ const lookMs = 100;
 /** They have a second to stop; a runtime that cannot stop them shall not keep the node from its pods. */
 const patienceMs = 30_000;
 
-export class Leftovers {
-  readonly #options: LeftoversOptions;
+export class LeftoverPods {
+  readonly #options: LeftoverPodsOptions;
   /** Those of the first observation that are left; undefined before it. */
   #uids: ReadonlySet<string> | undefined;
   #isSettled = false;
   #wait: Promise<void> | undefined;
 
-  constructor(options: LeftoversOptions) {
+  constructor(options: LeftoverPodsOptions) {
     this.#options = options;
   }
 

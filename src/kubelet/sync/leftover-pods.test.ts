@@ -3,7 +3,7 @@ import { VirtualClock } from '../../async/index.js';
 import type { ObservedPod } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import { Timeline } from '../../timeline/index.js';
-import { Leftovers } from './leftovers.js';
+import { LeftoverPods } from './leftover-pods.js';
 
 interface Given {
   readonly running: readonly string[];
@@ -32,7 +32,7 @@ function world({ running, configured = [], ready = false }: Given) {
     );
   const timeline = new Timeline({ clock });
   timeline.subscribe(({ message }) => told.push(message));
-  const leftovers = new Leftovers({
+  const leftovers = new LeftoverPods({
     clock,
     timeline,
     observedPods: observed,
