@@ -249,7 +249,7 @@ export function processRssBytes(pid: number): number {
 }
 
 /** An agent's root cgroup must exist; the test environment removes it with the containerd that it belongs to. */
-function makeCgroup(cgroup: string): void {
+export function makeCgroup(cgroup: string): void {
   const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
   for (const [, mountPoint = '', fsType] of mounts.map((line) => line.split(' '))) {
     if (fsType === 'cgroup' || fsType === 'cgroup2') mkdirSync(join(mountPoint, cgroup), { recursive: true });

@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { allocation } from './allocation.js';
 import { apiEncoding } from './api-encoding.js';
+import { bareNode } from './bare-node.js';
 import { cluster } from './cluster/cluster.js';
 import { csi } from './cluster/csi.js';
 import { codec } from './codec/codec.js';
@@ -39,6 +40,7 @@ const benches: readonly Bench[] = [
   allocation,
   devices,
   services,
+  bareNode,
   cluster,
   resize,
   csi,
@@ -54,7 +56,7 @@ function usage(): string {
 \n  --json FILE  also write the results to FILE; a bare name goes below bench/results
   --quick      one short round of each: shows that the benches run, says nothing about speed
   --strict     exit with 1 when a target is missed
-\n  Of the benches cluster, resize and csi:
+\n  Of the benches cluster, resize and csi, and --pods and --rounds of bare-node:
   --kubelet PATH  compare with this program of the reference kubelet, with 1, 50 and 100 pods
   --pods N,N…     other loads, in pods at once
   --rounds N      how often each load is measured\n`;
