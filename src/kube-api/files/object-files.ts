@@ -9,7 +9,7 @@ import type { KubeObject } from '../../kube/types/index.js';
 import { isMapping, jsonEqual, member } from '../../kube-client/patches/json.js';
 import { apiVersionOf, qualifiedPlural, type Resource } from '../../kube-client/resources.js';
 import type { Storage, StorageChange } from '../objects/storage.js';
-import { KeyQueue } from './key-queue.js';
+import { WriteQueue } from './write-queue.js';
 import { yamlText } from './yaml-writer.js';
 
 export interface ObjectFilesOptions {
@@ -40,7 +40,7 @@ const namespaceSeparator = '/';
 export class ObjectFiles {
   readonly #options: ObjectFilesOptions;
   readonly #byName: ReadonlyMap<string, Resource>;
-  readonly #queue = new KeyQueue((key) => this.#write(key), writesAtOnce);
+  readonly #queue = new WriteQueue((key) => this.#write(key), writesAtOnce);
   /** Writes that callers may wait for, by the revision of the change. */
   readonly #urgent = new Map<number, Promise<void>>();
   /** Objects of which only the status has changed, until it is time to write them. */

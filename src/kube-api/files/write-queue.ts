@@ -1,14 +1,14 @@
 /** Work by key: a few keys at a time, each key once at a time, and what comes twice while it waits is done once. */
 
-interface Turn {
+interface WaitingWrite {
   readonly done: Promise<void>;
   readonly settle: (work: Promise<void>) => void;
 }
 
-export class KeyQueue {
+export class WriteQueue {
   readonly #work: (key: string) => Promise<void>;
   readonly #atOnce: number;
-  readonly #waiting = new Map<string, Turn>();
+  readonly #waiting = new Map<string, WaitingWrite>();
   readonly #running = new Set<string>();
   /** Called when the next work ends. */
   readonly #ended: (() => void)[] = [];
