@@ -58,7 +58,7 @@ export interface PodEntries {
   'pod.preempted': { by: string };
   /** A pod whose cgroup is gone could not be killed. */
   'pod.kill': NoData;
-  /** A pod that no source has is stopped. */
+  /** A pod that no source has is stopped. After a start, new pods wait for it, at most 30 s. */
   'pod.orphan': NoData;
   /** The pod was deleted from the API. */
   'pod.delete': NoData;
