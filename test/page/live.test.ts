@@ -51,7 +51,9 @@ it('stays smooth with 250 pods of which one changes each 100 ms: nothing is draw
   const names = Array.from({ length: 250 }, (_, at) => `pod-${String(at).padStart(3, '0')}`);
   node.setPods(...names);
   const { page, faults } = await openPage(browser, server.newAddress());
-  await expect.poll(() => page.locator('tbody tr').count(), { timeout: 20_000 }).toBe(250);
+  await expect
+    .poll(async () => [await page.locator('tbody tr').count(), faults], { timeout: 60_000 })
+    .toEqual([250, []]);
   await page.getByText('250 pods').waitFor();
   await page.evaluate(`(() => {
     const seen = (window.seen = { texts: 0, nodes: 0, rows: new Set() });
