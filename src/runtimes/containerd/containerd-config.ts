@@ -39,6 +39,8 @@ export function containerdConfig(places: ContainerdPaths, settings: ContainerdSe
     disabled_plugins: disabledPlugins,
     grpc: { address: places.socket },
     plugins: {
+      // Its socket is at one place of the machine, which another containerd may have.
+      'io.containerd.nri.v1.nri': { disable: true },
       'io.containerd.internal.v1.opt': { path: path.join(places.dir, 'opt') },
       'io.containerd.grpc.v1.cri': {
         sandbox_image: settings.sandboxImage,
