@@ -57,7 +57,7 @@ async function main(): Promise<number> {
     disableExperimentalSEAWarning: true,
     assets: Object.fromEntries(readdirSync(page).map((name) => [`ui/${name}`, path.join(page, name)])),
     // As in bin/nodelet; and no signal opens the inspector.
-    execArgv: ['--min-semi-space-size=4', '--disable-sigusr1'],
+    execArgv: ['--min-semi-space-size=4', '--max-semi-space-size=8', '--disable-sigusr1'],
   };
   writeFileSync(settings, JSON.stringify(content));
   const { status, error } = spawnSync(process.execPath, ['--build-sea', settings], {
