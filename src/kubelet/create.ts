@@ -258,6 +258,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       clock,
       timeline,
       healthChecks: [{ name: 'PLEG', check: () => pleg.health() }],
+      stopping: stopping.signal,
       onFirstReady: async () => {
         await runtimeName.read();
         await startManagers();

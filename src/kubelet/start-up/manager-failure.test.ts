@@ -21,6 +21,7 @@ const checkThat = (failure: Error): RuntimeCheck => {
     timeline: new Timeline({ clock }),
     healthChecks: [],
     onFirstReady: () => Promise.reject(failure),
+    stopping: new AbortController().signal,
   });
 };
 

@@ -4,7 +4,11 @@ import { type StatusResponse, unimplementedCriRuntime } from '../../cri/index.js
 import { Timeline } from '../../timeline/index.js';
 import { RuntimeCheck } from './runtime-check.js';
 
-function checkOf(answer: Partial<StatusResponse>, onFirstReady: () => Promise<void> = async () => {}) {
+function checkOf(
+  answer: Partial<StatusResponse>,
+  onFirstReady: () => Promise<void> = async () => {},
+  { stopping = new AbortController().signal, timeline = new Timeline({ clock: new VirtualClock() }) } = {},
+) {
   const clock = new VirtualClock();
   const ready = ['RuntimeReady', 'NetworkReady'].map((type) => ({
     type,
@@ -18,9 +22,10 @@ function checkOf(answer: Partial<StatusResponse>, onFirstReady: () => Promise<vo
       status: async () => ({ status: { conditions: ready }, info: {}, runtimeHandlers: [], ...answer }),
     },
     clock,
-    timeline: new Timeline({ clock }),
+    timeline,
     healthChecks: [],
     onFirstReady,
+    stopping,
   });
 }
 
@@ -48,4 +53,22 @@ it('the runtime does not count as ready before what needs it has started', async
   expect(check.errors()).toEqual(['container runtime status check may not have completed yet']);
   await check.checkOnce();
   expect(check.errors()).toEqual([]);
+});
+
+it.each([
+  ['fails while the kubelet stops: nothing is told', true, []],
+  ['fails at any other time: a problem is told', false, ['the runtime cannot be used yet: cut off']],
+])('a start that %s', async (_, stops, told) => {
+  const stop = new AbortController();
+  const timeline = new Timeline({ clock: new VirtualClock() });
+  const problems: string[] = [];
+  timeline.subscribe(({ kind, message }) => {
+    if (kind === 'problem') problems.push(message);
+  });
+  const cutOff = async (): Promise<void> => {
+    if (stops) stop.abort();
+    throw new Error('cut off');
+  };
+  await checkOf({}, cutOff, { stopping: stop.signal, timeline }).checkOnce();
+  expect(problems).toEqual(told);
 });

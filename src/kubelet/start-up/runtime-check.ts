@@ -12,6 +12,8 @@ export interface RuntimeCheckOptions {
   readonly healthChecks: readonly RuntimeHealthCheck[];
   /** Starts what needs a working runtime; runs before the first good status counts, again if it failed. */
   readonly onFirstReady: () => Promise<void>;
+  /** Aborted when the kubelet stops: a check that is cut off by it tells nothing of the runtime. */
+  readonly stopping: AbortSignal;
   readonly periodMs?: number;
 }
 
@@ -118,7 +120,7 @@ export class RuntimeCheck {
   }
 
   #report(problem: string): void {
-    if (problem === this.#lastReported) return;
+    if (problem === this.#lastReported || this.#options.stopping.aborted) return;
     this.#lastReported = problem;
     this.#options.timeline.record(
       problem === ''
