@@ -1,11 +1,14 @@
 /** How a node gets its objects from a real API server: by streams where the server has them, by lists where it does not. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { CleanupStack, createTempDir, pollUntil } from '../env/index.js';
+import { newerEtcdProgram } from '../env/newer-etcd.js';
 import { busybox, type Cluster, forever, isReady, podManifest, startCluster } from './cluster.js';
 
 const cleanups = new CleanupStack();
+// It may have to be built, which takes longer than a test may.
+beforeAll(async () => void (await newerEtcdProgram()));
 afterEach(() => cleanups.run());
 
 interface AuditedRequest {
