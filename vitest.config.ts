@@ -37,6 +37,7 @@ export default defineConfig({
           include: [
             'src/**/*.test.ts',
             'scripts/**/*.test.ts',
+            'ui/**/*.test.ts',
             'bench/**/*.test.ts',
             'fuzz/**/*.test.ts',
             'test/sim/**/*.test.ts',

@@ -16,6 +16,7 @@ import { grpc } from './grpc.js';
 import { idle } from './idle.js';
 import { inMemory } from './in-memory.js';
 import { type Bench, type BenchOptions, type Measure, met } from './measure.js';
+import { page } from './page.js';
 import { probes } from './probes.js';
 import { relist } from './relist.js';
 import { resize } from './resize.js';
@@ -41,6 +42,7 @@ const benches: readonly Bench[] = [
   devices,
   services,
   bareNode,
+  page,
   cluster,
   resize,
   csi,

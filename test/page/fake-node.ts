@@ -58,18 +58,53 @@ export class FakeNode {
     this.#ring();
   }
 
-  /** All of its containers are ready then. */
-  change(name: string): void {
-    this.#pods.set(name, this.#pod(name, 3));
+  /** As many of its three containers are ready then. */
+  change(name: string, ready = 3): void {
+    this.#pods.set(name, this.#pod(name, ready));
     const pod = { uid: this.uidOf(name), name, namespace: 'default' };
+    const [from, to] = ready === 3 ? (['False', 'True'] as const) : (['True', 'False'] as const);
     this.#timeline.record({
       kind: 'transition',
       what: 'pod.ready',
-      message: 'Ready False → True',
-      data: { from: 'False', to: 'True' },
+      message: `Ready ${from} → ${to}`,
+      data: { from, to },
       pod,
     });
     this.#ring();
+  }
+
+  /** Its first container ended and started again so often, in the hour before now. */
+  addRestarts(name: string, restarts: number): void {
+    const pod = { uid: this.uidOf(name), name, namespace: 'default' };
+    const hourMs = 3_600_000;
+    for (let restart = 1; restart <= restarts; restart++) {
+      const endedMs = Date.now() - hourMs + (hourMs * (restart - 1)) / restarts;
+      const told = { kind: 'transition', what: 'container.state', container: 'a', pod } as const;
+      const at = (partOfRound: number): void => {
+        this.#recordMs = endedMs + (partOfRound * hourMs) / restarts;
+      };
+      at(0);
+      this.#timeline.record({
+        ...told,
+        message: 'running → terminated',
+        because: 'its process ended with 3',
+        data: { from: 'running', to: 'terminated', exitCode: 3, reason: 'Error', restartCount: restart - 1 },
+      });
+      at(0.1);
+      this.#timeline.record({
+        ...told,
+        message: 'terminated → waiting',
+        because: 'it failed before',
+        data: { from: 'terminated', to: 'waiting', reason: 'CrashLoopBackOff', restartCount: restart - 1 },
+      });
+      at(0.8);
+      this.#timeline.record({
+        ...told,
+        message: 'waiting → running',
+        data: { from: 'waiting', to: 'running', restartCount: restart },
+      });
+    }
+    this.#recordMs = undefined;
   }
 
   #ring(): void {

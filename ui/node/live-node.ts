@@ -1,11 +1,12 @@
 /** The node as it is now: its pods and its timeline, followed, and the line of each pod in the table. */
-import { type PodView, viewPod } from '../../src/cli/run/pod-view.js';
+import { type PodView, toneOf, viewPod } from '../../src/cli/run/pod-view.js';
 import type { Pod } from '../../src/kube/types/index.js';
 import type { TimelineIsCurrent } from '../../src/server/timeline.js';
 import type { PodWatchEvent } from '../../src/server/watch.js';
 import type { TimelineEntry } from '../../src/timeline/entry.js';
 import { Cell } from '../cell.js';
 import { type FollowState, follow } from './followed.js';
+import { Paces, paceOf } from './pace.js';
 import { EntryRings } from './rings.js';
 import { SlicedWork } from './sliced-work.js';
 
@@ -17,21 +18,30 @@ export interface LivePod {
   readonly version: Cell<number>;
 }
 
-/** Rows whose text goes on without anything being told: countdowns and young ages. */
+export interface PodCounts {
+  readonly waiting: number;
+  readonly failing: number;
+}
+
+/** Lines whose text goes on without anything being told: countdowns and ages. */
 const tickMs = 1_000;
 
 export class LiveNode {
   /** In the order of namespaces and names. */
   readonly order = new Cell<readonly string[]>([]);
   readonly state = new Cell<FollowState>({ kind: 'connecting' });
+  /** Kept with each line, so that nobody has to look at all lines for them. */
+  readonly counts = new Cell<PodCounts>({ waiting: 0, failing: 0 });
   /** Counts the entries that are about no pod. */
   readonly nodeVersion = new Cell(0);
   readonly #pods = new Map<string, LivePod>();
+  readonly #paces = new Paces();
   #told = new Set<string>();
   #rings = new EntryRings();
   /** What a new stream of entries has told, until it is as far as the old one was. */
   #incoming: EntryRings | undefined;
   #clockAheadMs = 0;
+  #ticks = 0;
   #states: Record<'pods' | 'timeline', FollowState> = {
     pods: { kind: 'connecting' },
     timeline: { kind: 'connecting' },
@@ -102,28 +112,42 @@ export class LiveNode {
   #podTold(event: PodWatchEvent | { readonly type: 'BOOKMARK' }): void {
     if (event.type === 'BOOKMARK') {
       // What the node does not have any more.
-      for (const uid of [...this.#pods.keys()]) if (!this.#told.has(uid)) this.#pods.delete(uid);
-      this.#reorder();
+      for (const uid of [...this.#pods.keys()]) if (!this.#told.has(uid)) this.#forget(uid);
       return;
     }
     const { object: pod } = event;
     const { uid } = pod.metadata;
     const known = this.#pods.get(uid);
     if (event.type === 'DELETED') {
-      this.#pods.delete(uid);
-      this.#reorder();
+      this.#forget(uid);
       return;
     }
     this.#told.add(uid);
-    const next: LivePod = {
-      uid,
-      pod,
-      line: known?.line ?? new Cell(this.#lineOf(pod)),
-      version: known?.version ?? new Cell(0),
-    };
-    this.#pods.set(uid, next);
-    if (known === undefined) this.#reorder();
+    const line = known?.line ?? new Cell(this.#lineOf(pod));
+    this.#pods.set(uid, { uid, pod, line, version: known?.version ?? new Cell(0) });
+    if (known === undefined) {
+      this.#count(line.value, 1);
+      this.#reorder();
+    }
     this.#work.add(uid);
+  }
+
+  #forget(uid: string): void {
+    const known = this.#pods.get(uid);
+    if (known === undefined) return;
+    this.#count(known.line.value, -1);
+    this.#paces.delete(uid);
+    this.#pods.delete(uid);
+    this.#reorder();
+  }
+
+  #count({ waitsFor, status }: PodView, by: 1 | -1): void {
+    const { waiting, failing } = this.counts.value;
+    const next = {
+      waiting: waiting + (waitsFor === '' ? 0 : by),
+      failing: failing + (toneOf(status) === 'bad' ? by : 0),
+    };
+    if (next.waiting !== waiting || next.failing !== failing) this.counts.set(next);
   }
 
   #reorderPending = false;
@@ -158,12 +182,8 @@ export class LiveNode {
 
   #tick(): void {
     if (document.visibilityState === 'hidden') return;
-    const nowMs = this.nowMs();
-    for (const { uid, pod, line } of this.#pods.values()) {
-      const { waitsFor, age } = line.value;
-      const counts = /\d+s/.test(waitsFor) || /s$/.test(age) || pod.metadata.deletionTimestamp !== undefined;
-      if (counts || Math.floor(nowMs / tickMs) % 15 === 0) this.#work.add(uid);
-    }
+    this.#ticks++;
+    for (const uid of this.#paces.due(this.#ticks)) this.#work.add(uid);
   }
 
   #lineOf(pod: Pod): PodView {
@@ -179,7 +199,13 @@ export class LiveNode {
     const live = this.#pods.get(uid);
     if (live === undefined) return;
     const next = this.#lineOf(live.pod);
-    if (!isSame(next, live.line.value)) live.line.set(next);
+    const isStopping = live.pod.metadata.deletionTimestamp !== undefined;
+    this.#paces.set(uid, isStopping ? 'seconds' : paceOf(next));
+    if (!isSame(next, live.line.value)) {
+      this.#count(live.line.value, -1);
+      this.#count(next, 1);
+      live.line.set(next);
+    }
     live.version.set(live.version.value + 1);
   }
 }

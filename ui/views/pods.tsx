@@ -162,14 +162,11 @@ class Row extends Component<RowProps> {
 }
 
 function PodCounts({ node }: { readonly node: LiveNode }) {
-  useRedrawWhile(true);
   const order = useCell(node.order);
-  const lines = order.flatMap((uid) => node.pod(uid)?.line.value ?? []);
-  const bad = lines.filter(({ status }) => toneOf(status) === 'bad').length;
-  const waiting = lines.filter(({ waitsFor }) => waitsFor !== '').length;
+  const { waiting, failing } = useCell(node.counts);
   return (
     <p class="counts">
-      {lines.length} pods, {waiting} waiting, {bad} failing
+      {order.length} pods, {waiting} waiting, {failing} failing
     </p>
   );
 }
