@@ -53,10 +53,21 @@ it('tells why a pod waits, its last words beside its exit, and its life to scale
   await page.getByRole('heading', { name: 'app ended with 3' }).waitFor();
   await page.locator('pre', { hasText: 'last words' }).waitFor();
   expect(await page.locator('pre').first().textContent()).toContain(harm);
-  const exited = page.getByRole('button', { name: /^app: Exited with 3/ }).first();
-  await exited.focus();
-  await page.getByText(/app: Exited with 3.*because/).waitFor();
-  await page.getByRole('button', { name: /^pod: Pending/ }).waitFor();
+  const life = page.getByRole('listbox', { name: 'app' });
+  await life
+    .getByRole('option', { name: /^Exited with 3/ })
+    .first()
+    .dispatchEvent('click');
+  // The keyboard goes from one to the next.
+  await life.focus();
+  await page.keyboard.press('Home');
+  await page.getByText(/^app: /).waitFor();
+  while ((await page.getByText(/^app: Exited with 3.*because/).count()) === 0)
+    await page.keyboard.press('ArrowRight');
+  await page
+    .getByRole('listbox', { name: 'pod' })
+    .getByRole('option', { name: /^Pending/ })
+    .waitFor();
   expect(await harmed(page)).toBeNull();
   expect(faults).toEqual([]);
 });

@@ -2,10 +2,11 @@
 import { clockTime } from '../../src/timeline/clock-time.js';
 import type { ExplainedStep } from '../../src/timeline/explain.js';
 import { spanText } from './amounts.js';
+import { Scroll } from './scroll.js';
 
 export function StepTable({ steps }: { readonly steps: readonly ExplainedStep[] }) {
   return (
-    <div class="scroll">
+    <Scroll label="Steps">
       <table class="steps">
         <thead>
           <tr>
@@ -31,6 +32,6 @@ export function StepTable({ steps }: { readonly steps: readonly ExplainedStep[] 
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

@@ -29,6 +29,7 @@ export function openTerminal({ place, path, command, onEnd }: TerminalOptions): 
     screenReaderMode: true,
     theme: { background: '#10141b', foreground: '#e7ebf2' },
   });
+  terminal.attachCustomKeyEventHandler(leaveByKeyboard());
   terminal.open(place);
   const query = new URLSearchParams([
     ...command.map((word) => ['command', word]),
@@ -76,6 +77,17 @@ export function openTerminal({ place, path, command, onEnd }: TerminalOptions): 
       socket.close();
       terminal.dispose();
     },
+  };
+}
+
+/** A terminal takes all keys, Tab among them; after Escape, Tab is the browser's, so that nobody is caught in it. */
+function leaveByKeyboard(): (event: KeyboardEvent) => boolean {
+  let escaped = false;
+  return ({ type, key }) => {
+    if (type !== 'keydown' || key === 'Shift') return true;
+    const isLeaving = escaped && key === 'Tab';
+    escaped = key === 'Escape';
+    return !isLeaving;
   };
 }
 

@@ -4,6 +4,7 @@ import type { PsiStats } from '../../src/resources/stats/summary-types.js';
 import { useCell } from '../cell.js';
 import type { UsageHistory } from '../node/usage.js';
 import { bytesText } from '../parts/amounts.js';
+import { Scroll } from '../parts/scroll.js';
 
 export function NodePressureTable({
   pressure: { off, problem, signals },
@@ -23,46 +24,48 @@ export function NodePressureTable({
       <h2 id="pressure-heading">Pressure</h2>
       {off === undefined ? null : <p class="soft">Nothing is evicted here: {off}.</p>}
       {problem === undefined ? null : <p class="problem">{problem}</p>}
-      <div class="scroll" hidden={signals.length === 0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Signal</th>
-              <th scope="col" class="number">
-                Left
-              </th>
-              <th scope="col" class="number">
-                Of
-              </th>
-              <th scope="col">Thresholds</th>
-            </tr>
-          </thead>
-          <tbody>
-            {signals.map(({ signal, unit, available, capacity, thresholds }) => {
-              const text = (value: number | undefined): string =>
-                value === undefined
-                  ? '–'
-                  : unit === 'bytes'
-                    ? bytesText(value)
-                    : value.toLocaleString('en-US');
-              return (
-                <tr key={signal}>
-                  <th scope="row">{signal}</th>
-                  <td class="number">{text(available)}</td>
-                  <td class="number">{text(capacity)}</td>
-                  <td>
-                    {thresholds.map(({ kind, value, met }) => (
-                      <span key={kind} class={met ? 'problem' : ''}>
-                        {kind} {text(value)}
-                        {met ? ' ▲ met' : ''}{' '}
-                      </span>
-                    ))}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+      <div hidden={signals.length === 0}>
+        <Scroll label="Signals of eviction">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Signal</th>
+                <th scope="col" class="number">
+                  Left
+                </th>
+                <th scope="col" class="number">
+                  Of
+                </th>
+                <th scope="col">Thresholds</th>
+              </tr>
+            </thead>
+            <tbody>
+              {signals.map(({ signal, unit, available, capacity, thresholds }) => {
+                const text = (value: number | undefined): string =>
+                  value === undefined
+                    ? '–'
+                    : unit === 'bytes'
+                      ? bytesText(value)
+                      : value.toLocaleString('en-US');
+                return (
+                  <tr key={signal}>
+                    <th scope="row">{signal}</th>
+                    <td class="number">{text(available)}</td>
+                    <td class="number">{text(capacity)}</td>
+                    <td>
+                      {thresholds.map(({ kind, value, met }) => (
+                        <span key={kind} class={met ? 'problem' : ''}>
+                          {kind} {text(value)}
+                          {met ? ' ▲ met' : ''}{' '}
+                        </span>
+                      ))}
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </Scroll>
       </div>
       <h3>Part of the last 10 seconds in which work waited</h3>
       <dl class="facts">

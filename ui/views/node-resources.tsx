@@ -3,6 +3,7 @@ import type { NodeDescription } from '../../src/kubelet/describe-node/contracts.
 import { useCell } from '../cell.js';
 import type { ViewProps } from '../frame.js';
 import { amountOf, resourceText } from '../parts/amounts.js';
+import { Scroll } from '../parts/scroll.js';
 
 export interface Capacity {
   readonly capacity: number | undefined;
@@ -24,7 +25,7 @@ export function NodeResources({ usage, description }: ViewProps & { readonly des
   };
   const columns = ['Capacity', 'Allocatable', 'Given', 'Used', 'Free'] as const;
   return (
-    <div class="scroll">
+    <Scroll label="Resources of the node">
       <table>
         <thead>
           <tr>
@@ -61,7 +62,7 @@ export function NodeResources({ usage, description }: ViewProps & { readonly des
           })}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 
@@ -71,7 +72,11 @@ function part(amount: number | undefined, all: number): number | undefined {
 
 function Bar({ given, used }: { readonly given: number | undefined; readonly used: number | undefined }) {
   const percent = (value: number | undefined): string => `${((value ?? 0) * 100).toFixed(0)}%`;
-  const words = `${given === undefined ? '' : `${percent(given)} given`}${used === undefined ? '' : `, ${percent(used)} used`}`;
+  if (given === undefined && used === undefined) return null;
+  const words = [
+    ...(given === undefined ? [] : [`${percent(given)} given`]),
+    ...(used === undefined ? [] : [`${percent(used)} used`]),
+  ].join(', ');
   return (
     <div class="bar" role="img" aria-label={words} title={words}>
       <span class="given" style={{ width: percent(given) }} />

@@ -1,6 +1,7 @@
 /** The events of a pod, as Kubernetes has them, and every step of its life with the cause. */
 import { clockTime } from '../../src/timeline/clock-time.js';
 import { explainPod } from '../../src/timeline/explain.js';
+import { Scroll } from '../parts/scroll.js';
 import { StepTable } from '../parts/steps.js';
 import type { PodProps } from './pod.js';
 import { usePodVersion } from './pod-overview.js';
@@ -14,7 +15,7 @@ export function PodEvents({ node, uid }: PodProps) {
     <>
       <section class="sheet" aria-labelledby="events-heading">
         <h2 id="events-heading">Events</h2>
-        <div class="scroll">
+        <Scroll label="Events of the pod">
           <table class="steps">
             <thead>
               <tr>
@@ -37,7 +38,7 @@ export function PodEvents({ node, uid }: PodProps) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroll>
       </section>
       <section class="sheet" aria-labelledby="all-steps-heading">
         <h2 id="all-steps-heading">All steps</h2>

@@ -1,5 +1,6 @@
 /** The pod as the node has it, as YAML. */
 import { yamlText } from '../../src/kube-api/files/yaml-writer.js';
+import { Scroll } from '../parts/scroll.js';
 import type { PodProps } from './pod.js';
 import { usePodVersion } from './pod-overview.js';
 
@@ -8,7 +9,9 @@ export function PodManifest({ node, uid }: PodProps) {
   const pod = node.pod(uid)?.pod;
   return (
     <section class="sheet" aria-label="Manifest">
-      <pre class="wide">{yamlText(pod)}</pre>
+      <Scroll pre label="Manifest of the pod">
+        {yamlText(pod)}
+      </Scroll>
     </section>
   );
 }

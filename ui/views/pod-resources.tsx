@@ -3,6 +3,7 @@ import { useCell } from '../cell.js';
 import type { UsageSample } from '../node/usage.js';
 import { amountOf, bytesText, coresText, resourceText } from '../parts/amounts.js';
 import { Plot } from '../parts/plot.js';
+import { Scroll } from '../parts/scroll.js';
 import type { PodProps } from './pod.js';
 
 export function PodResources({ node, usage, uid }: PodProps) {
@@ -32,7 +33,7 @@ export function PodResources({ node, usage, uid }: PodProps) {
           lines={lines(samples, 'memoryBytes', asked(pod.spec.containers, 'memory'))}
         />
       </div>
-      <div class="scroll">
+      <Scroll label="Resources of the containers">
         <table>
           <thead>
             <tr>
@@ -72,7 +73,7 @@ export function PodResources({ node, usage, uid }: PodProps) {
             )}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </section>
   );
 }

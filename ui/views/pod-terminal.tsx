@@ -45,6 +45,7 @@ export function PodTerminal({ node, uid }: PodProps) {
         <span role="status" class="soft">
           {state === 'open' || state === 'closed' ? '' : state}
         </span>
+        <span class="soft">Esc, then Tab leaves the terminal.</span>
       </form>
       <div class="terminal" ref={place} />
     </section>

@@ -31,11 +31,14 @@ export function PodViewOf({ uid, tab, ...props }: PodProps & { readonly tab: Pod
   const name = live?.pod.metadata.name ?? known?.name;
   if (name === undefined)
     return (
-      <p class="empty">
-        {state.kind === 'live'
-          ? 'Nothing is known of this pod any more.'
-          : 'Nothing is known of this node yet.'}
-      </p>
+      <>
+        <h1>Pod</h1>
+        <p class="empty">
+          {state.kind === 'live'
+            ? 'Nothing is known of this pod any more.'
+            : 'Nothing is known of this node yet.'}
+        </p>
+      </>
     );
   return (
     <section aria-labelledby="pod-heading">

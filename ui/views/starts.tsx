@@ -11,6 +11,7 @@ import {
 } from '../../src/timeline/start-phases.js';
 import type { ViewProps } from '../frame.js';
 import { spanText } from '../parts/amounts.js';
+import { Scroll } from '../parts/scroll.js';
 import { hrefOf } from '../route.js';
 
 const shownStarts = 100;
@@ -29,7 +30,13 @@ export function StartsView({ node }: ViewProps) {
     .sort((a, b) => b.fromMs - a.fromMs)
     .slice(0, shownStarts);
   const done = starts.filter(({ toMs }) => toMs !== undefined);
-  if (starts.length === 0) return <p class="empty">No start of a pod is known.</p>;
+  if (starts.length === 0)
+    return (
+      <>
+        <h1>Why is this slow</h1>
+        <p class="empty">No start of a pod is known.</p>
+      </>
+    );
   return (
     <>
       <div class="heading">
@@ -74,7 +81,7 @@ function PhaseTable({ done }: { readonly done: readonly PodStart[] }) {
     </>
   );
   return (
-    <div class="scroll">
+    <Scroll label="Phases of all starts">
       <table>
         <thead>
           <tr>
@@ -108,7 +115,7 @@ function PhaseTable({ done }: { readonly done: readonly PodStart[] }) {
           </tr>
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 
@@ -119,7 +126,7 @@ function timeOr(ms: number | undefined): string {
 function StartTable({ starts }: { readonly starts: readonly PodStart[] }) {
   const longestMs = Math.max(1, ...starts.map(({ totalMs }) => totalMs));
   return (
-    <div class="scroll">
+    <Scroll label="The last starts">
       <table>
         <thead>
           <tr>
@@ -149,7 +156,7 @@ function StartTable({ starts }: { readonly starts: readonly PodStart[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 

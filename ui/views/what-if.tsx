@@ -7,6 +7,7 @@ import type {
   ShutdownOutlook,
 } from '../../src/kubelet/what-if/contracts.js';
 import { askJson } from '../node/ask.js';
+import { Scroll } from '../parts/scroll.js';
 
 const shownItems = 200;
 
@@ -67,7 +68,9 @@ function Answer({
   return (
     <section class="sheet" aria-labelledby={`if-${question.key}`}>
       <h2 id={`if-${question.key}`}>{question.title}</h2>
-      <pre class="wide">{said}</pre>
+      <Scroll pre label={question.title}>
+        {said}
+      </Scroll>
     </section>
   );
 }
