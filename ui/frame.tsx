@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { clockTime } from '../src/timeline/clock-time.js';
 import { useCell } from './cell.js';
 import { askJson } from './node/ask.js';
+import type { FollowState } from './node/followed.js';
 import { LiveNode } from './node/live-node.js';
 import { UsageHistory } from './node/usage.js';
 import { hrefOf, type Route, route } from './route.js';
@@ -125,16 +126,25 @@ function useTitleAndFocus(at: Route, node: LiveNode): void {
   }, [name]);
 }
 
+function linkText(state: FollowState): string {
+  switch (state.kind) {
+    case 'live':
+      return 'live';
+    case 'connecting':
+      return 'connecting …';
+    case 'refused':
+      return `refused since ${clockTime(state.sinceMs)}: ${state.because}`;
+    case 'lost':
+      return `lost at ${clockTime(state.sinceMs)}, trying again: ${state.because}`;
+  }
+}
+
 function LinkState({ node }: { readonly node: LiveNode }) {
   const state = useCell(node.state);
   return (
     <div class="link">
       <span role="status" class={`link-state ${state.kind}`}>
-        {state.kind === 'live'
-          ? 'live'
-          : state.kind === 'connecting'
-            ? 'connecting …'
-            : `lost at ${clockTime(state.sinceMs)}, trying again: ${state.because}`}
+        {linkText(state)}
       </span>
       <button type="button" class="quiet" onClick={() => closeSession('This browser was let out.')}>
         Leave

@@ -116,6 +116,7 @@ async function clusterTarget(file: string, node: string): Promise<NodeTarget> {
       return {
         kind: 'https',
         url,
+        apiServer: server,
         headers: bearer(bearerToken),
         tls: {
           rejectUnauthorized: !insecureSkipTlsVerify,

@@ -13,15 +13,18 @@ import { type RouteResponse, text } from '../server/responses.js';
 import type { ServerRequest } from '../server/routes.js';
 import { streamingSocket } from '../streaming/streaming-socket.js';
 import type { NodeEndpoint, NodeTarget } from './contracts.js';
+import { podExecPath } from './exec-path.js';
 import { pageLimits } from './limits.js';
+import { refusedTerminal } from './refused-terminal.js';
 import { keyProtocolPrefix } from './sessions.js';
 
-/** `path` has the query. */
+/** `segments` are those of the path at the node. */
 export async function askNode(
   target: NodeTarget,
-  path: string,
-  { signal }: ServerRequest,
+  segments: readonly string[],
+  { query, signal }: ServerRequest,
 ): Promise<RouteResponse> {
+  const path = nodePath(segments, query);
   let answer: IncomingMessage;
   try {
     const request = requestTo(await target.endpoint(), path, { method: 'GET', ...(signal && { signal }) });
@@ -55,8 +58,8 @@ export async function askNode(
 /** Connects a WebSocket of the page with the node; the two talk to each other from then on. */
 export async function openNode(
   target: NodeTarget,
-  path: string,
-  { headers, signal }: ServerRequest,
+  segments: readonly string[],
+  { headers, query, signal }: ServerRequest,
   clock: Clock,
 ): Promise<RouteResponse> {
   const passed: Record<string, string> = { Connection: 'Upgrade', Upgrade: 'websocket' };
@@ -70,13 +73,19 @@ export async function openNode(
     .filter((name) => name !== '' && !name.startsWith(keyProtocolPrefix));
   if (protocols.length > 0) passed['sec-websocket-protocol'] = protocols.join(', ');
   try {
-    const request = requestTo(await target.endpoint(), path, {
+    const endpoint = await target.endpoint();
+    const apiServer = endpoint.kind === 'https' ? endpoint.apiServer : undefined;
+    const [place, path] =
+      endpoint.kind === 'https' && apiServer !== undefined
+        ? [{ ...endpoint, url: apiServer }, podExecPath(segments, query)]
+        : [endpoint, nodePath(segments, query)];
+    const request = requestTo(place, path, {
       method: 'GET',
       headers: passed,
       ...(signal && { signal }),
     });
     const upgraded = await upgradeOf(request);
-    if (upgraded.kind === 'refused') return upgraded.response;
+    if (upgraded.kind === 'refused') return refusedTerminal(headers, upgraded.response);
     const { head, socket, answer } = upgraded;
     const lines = [`HTTP/1.1 101 Switching Protocols`];
     for (let at = 0; at + 1 < answer.rawHeaders.length; at += 2)
@@ -88,8 +97,13 @@ export async function openNode(
       body: { takeOver: (client, fromClient) => relay(client, fromClient, socket, first, clock) },
     };
   } catch (error) {
-    return unreachable(target, error);
+    return refusedTerminal(headers, unreachable(target, error));
   }
+}
+
+function nodePath(segments: readonly string[], query: URLSearchParams): string {
+  const asked = query.toString();
+  return `/${segments.map(encodeURIComponent).join('/')}${asked === '' ? '' : `?${asked}`}`;
 }
 
 function unreachable({ name }: NodeTarget, error: unknown): RouteResponse {

@@ -10,6 +10,8 @@ export type NodeEndpoint =
       readonly url: URL;
       readonly headers: Readonly<Record<string, string>>;
       readonly tls: ConnectionOptions;
+      /** The API server that the node is reached through, which takes terminals for its pods. */
+      readonly apiServer?: URL;
     };
 
 export interface NodeTarget {

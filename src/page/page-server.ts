@@ -126,10 +126,8 @@ function pageRoutes(
       handle: (request, values) => {
         const segments = Object.values(values);
         const wanted = nodeRequest(segments);
-        const query = request.query.toString();
-        const path = `/${segments.map(encodeURIComponent).join('/')}${query === '' ? '' : `?${query}`}`;
-        if (wanted === 'read') return askNode(target, path, request);
-        if (wanted === 'open' && request.upgradable) return openNode(target, path, request, clock);
+        if (wanted === 'read') return askNode(target, segments, request);
+        if (wanted === 'open' && request.upgradable) return openNode(target, segments, request, clock);
         return text(404, 'the page does not ask the node for this');
       },
     },

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Timeline } from '../timeline/index.js';
+import { podExecPath } from './exec-path.js';
 import { pageLimits } from './limits.js';
 import { nodeRequest } from './node-paths.js';
 import { type PageServer, startPageServer } from './page-server.js';
@@ -65,6 +66,30 @@ describe('nodeRequest', () => {
     ['', 'refuse'],
   ])('%s: %s', (path, expected) => {
     expect(nodeRequest(path.split('/'))).toBe(expected);
+  });
+});
+
+describe('podExecPath', () => {
+  it('asks for the same command as at the node, with the words of the API', () => {
+    const asked = new URLSearchParams([
+      ['command', 'sh'],
+      ['command', '-c'],
+      ['command', 'echo a&container=b'],
+      ['input', '1'],
+      ['output', '1'],
+      ['tty', '1'],
+    ]);
+    const url = new URL(podExecPath(['exec', 'default', 'web-1', 'app'], asked), 'https://api');
+    expect(url.pathname).toBe('/api/v1/namespaces/default/pods/web-1/exec');
+    expect([...url.searchParams]).toEqual([
+      ['container', 'app'],
+      ['command', 'sh'],
+      ['command', '-c'],
+      ['command', 'echo a&container=b'],
+      ['stdin', '1'],
+      ['stdout', '1'],
+      ['tty', '1'],
+    ]);
   });
 });
 

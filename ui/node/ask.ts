@@ -1,4 +1,5 @@
 /** Requests to the node, through the server of the page: one answer, or lines as they come. */
+import { refusalWords } from '../../src/page/refusal-words.js';
 import { closeSession, sessionKey } from '../session.js';
 
 /** The node, or the page's server, answered with something else than what was asked for. */
@@ -19,11 +20,13 @@ export async function askNode(path: string, signal?: AbortSignal): Promise<Respo
     ...(signal === undefined ? {} : { signal }),
   });
   if (answer.ok) return answer;
-  const said = (await answer.text()).trim().slice(0, 1000);
+  const said = refusalWords(await answer.text()).slice(0, mostRefusalChars);
   if (answer.status === 401)
     closeSession('The page was started anew, and does not know this browser any more.');
   throw new Refused(answer.status, said || `status ${answer.status}`);
 }
+
+const mostRefusalChars = 1000;
 
 /** The types of answers are those of the same program. */
 export async function askJson<T>(path: string, signal?: AbortSignal): Promise<T> {

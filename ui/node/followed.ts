@@ -4,6 +4,8 @@ import { linesOfNode, Refused } from './ask.js';
 export type FollowState =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'live' }
+  /** The node, or who stands before it, answers and says no; asked again as rights may be given. */
+  | { readonly kind: 'refused'; readonly because: string; readonly sinceMs: number }
   | { readonly kind: 'lost'; readonly because: string; readonly sinceMs: number };
 
 export interface FollowOptions {
@@ -34,6 +36,7 @@ async function keepFollowing({ path, begin, line, state }: FollowOptions, over: 
     const stopWatching = onLongHidden(() => current.abort());
     const signal = AbortSignal.any([over, current.signal]);
     let because = 'the stream has ended';
+    let kind: 'refused' | 'lost' = 'lost';
     try {
       let isFirst = true;
       for await (const text of linesOfNode(path, signal)) {
@@ -48,12 +51,13 @@ async function keepFollowing({ path, begin, line, state }: FollowOptions, over: 
       if (over.aborted) return;
       because = error instanceof Error ? error.message : String(error);
       if (error instanceof Refused && error.status === 401) return;
+      if (error instanceof Refused && error.status === 403) kind = 'refused';
     } finally {
       stopWatching();
     }
     if (over.aborted) return;
     if (!current.signal.aborted) {
-      state({ kind: 'lost', because, sinceMs: Date.now() });
+      state({ kind, because, sinceMs: Date.now() });
       await pause(pauseMs, over);
       pauseMs = Math.min(longestPauseMs, pauseMs * 2);
     }

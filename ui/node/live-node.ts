@@ -101,12 +101,16 @@ export class LiveNode {
     this.#states[which] = state;
     const { pods, timeline } = this.#states;
     const worst =
-      [pods, timeline].find(({ kind }) => kind === 'lost') ?? (pods.kind === 'live' ? timeline : pods);
+      [pods, timeline].find(({ kind }) => kind === 'refused' || kind === 'lost') ??
+      (pods.kind === 'live' ? timeline : pods);
     const before = this.state.value;
+    if (worst.kind !== before.kind) {
+      this.state.set(worst);
+      return;
+    }
     // It is lost from the first moment on, however often it was asked again.
-    if (worst.kind === 'lost' && before.kind === 'lost')
-      this.state.set({ ...worst, sinceMs: before.sinceMs });
-    else if (worst.kind !== before.kind) this.state.set(worst);
+    const isNews = 'because' in worst && 'because' in before && worst.because !== before.because;
+    if (isNews) this.state.set({ ...worst, sinceMs: before.sinceMs });
   }
 
   #podTold(event: PodWatchEvent | { readonly type: 'BOOKMARK' }): void {

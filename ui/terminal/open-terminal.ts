@@ -4,6 +4,7 @@ import { sessionKey } from '../session.js';
 import { passStylesByScript } from './strict-styles.js';
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, resize: 4 } as const;
+const mostEarlyChars = 4096;
 /** The newest first; each is binary. */
 const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
 
@@ -43,7 +44,11 @@ export function openTerminal({ place, path, command, onEnd }: TerminalOptions): 
   ]);
   socket.binaryType = 'arraybuffer';
   const encoder = new TextEncoder();
+  // What is typed before the command runs is not lost.
+  let typedEarly = '';
   const send = (channel: number, text: string): void => {
+    if (socket.readyState === WebSocket.CONNECTING && channel === channels.stdin)
+      typedEarly = `${typedEarly}${text}`.slice(0, mostEarlyChars);
     if (socket.readyState !== WebSocket.OPEN) return;
     const bytes = encoder.encode(text);
     const message = new Uint8Array(bytes.length + 1);
@@ -51,14 +56,17 @@ export function openTerminal({ place, path, command, onEnd }: TerminalOptions): 
     message.set(bytes, 1);
     socket.send(message);
   };
-  const fit = (): void => {
+  const fitToPlace = (): void => {
     const size = fittingSize(terminal, place);
     if (size === undefined) return;
     terminal.resize(size.columns, size.rows);
     send(channels.resize, JSON.stringify({ Width: size.columns, Height: size.rows }));
   };
   let status = '';
-  socket.addEventListener('open', fit);
+  socket.addEventListener('open', () => {
+    fitToPlace();
+    if (typedEarly !== '') send(channels.stdin, typedEarly);
+  });
   socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer>) => {
     const bytes = new Uint8Array(data);
     const [channel] = bytes;
@@ -68,7 +76,7 @@ export function openTerminal({ place, path, command, onEnd }: TerminalOptions): 
   });
   socket.addEventListener('close', () => onEnd(endText(status)));
   terminal.onData((text) => send(channels.stdin, text));
-  const sizes = new ResizeObserver(fit);
+  const sizes = new ResizeObserver(fitToPlace);
   sizes.observe(place);
   return {
     focus: () => terminal.focus(),
@@ -115,8 +123,8 @@ function endText(status: string): string {
   try {
     // The status channel carries a Kubernetes Status.
     const { status: outcome, message = '' } = JSON.parse(status) as { status?: string; message?: string };
-    return outcome === 'Success' ? 'The command has ended.' : message;
+    return outcome === 'Success' ? 'The command has ended.' : message || 'The command has failed.';
   } catch {
-    return 'The connection has ended: the container has no such command, or the node is gone.';
+    return 'The connection has ended: the node is gone, or what lies between.';
   }
 }
