@@ -4,8 +4,8 @@ import type { NodeCondition } from '../../src/kube/types/node.js';
 import { isEntry } from '../../src/timeline/entry.js';
 import { lastOf } from '../../src/timeline/last-entry.js';
 import { useCell } from '../cell.js';
+import type { About, ViewProps } from '../frame.js';
 import { askNode, Refused } from '../node/ask.js';
-import type { LiveNode } from '../node/live-node.js';
 import { Status } from '../parts/status.js';
 
 const askMs = 5_000;
@@ -18,10 +18,8 @@ interface Check {
 export function NodeHealth({
   conditions,
   node,
-}: {
-  readonly conditions: readonly NodeCondition[];
-  readonly node: LiveNode;
-}) {
+  about,
+}: ViewProps & { readonly conditions: readonly NodeCondition[] }) {
   const checks = useChecks();
   useCell(node.nodeVersion);
   const entries = node.nodeEntries();
@@ -34,7 +32,7 @@ export function NodeHealth({
         <dt>Runtime</dt>
         <dd>
           {runtime === undefined ? (
-            'no change was recorded'
+            <SilentRuntime conditions={conditions} />
           ) : (
             <Status text={runtime.message} tone={runtime.data.ready ? 'good' : 'bad'} />
           )}
@@ -42,7 +40,7 @@ export function NodeHealth({
         <dt>API</dt>
         <dd>
           {api === undefined ? (
-            'no failure was recorded'
+            silentApi(about)
           ) : (
             <Status text={api.message} tone={api.what === 'status.reachable' ? 'good' : 'bad'} />
           )}
@@ -67,6 +65,29 @@ export function NodeHealth({
       </dl>
     </section>
   );
+}
+
+/** A runtime that was well all the time left no entry; a node is not Ready without its runtime. */
+function SilentRuntime({ conditions }: { readonly conditions: readonly NodeCondition[] }) {
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  if (ready === undefined) return <>unknown</>;
+  return ready.status === 'True' ? (
+    <Status text="ready" tone="good" />
+  ) : (
+    <Status text={ready.message ?? 'the node is not ready'} tone="bad" />
+  );
+}
+
+function silentApi(about: About | undefined): string {
+  switch (about?.kind) {
+    case 'run':
+      return 'a run asks no API server for its pods';
+    case 'bare node':
+      return 'is in the same process';
+    case 'agent':
+    case undefined:
+      return 'no failure was recorded';
+  }
 }
 
 /** Ready is good when it is so; every other condition names something bad. */

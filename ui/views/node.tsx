@@ -24,9 +24,16 @@ export function NodeView(props: ViewProps) {
         <h1>{description?.name ?? 'Node'}</h1>
         {description === undefined ? null : (
           <p>
-            Kubernetes {description.system.kubeletVersion} · {description.system.containerRuntimeVersion} ·{' '}
-            {description.system.osImage} · Linux {description.system.kernelVersion} ·{' '}
-            {description.addresses.map(({ address }) => address).join(', ')}
+            {[
+              `Kubernetes ${description.system.kubeletVersion}`,
+              description.system.containerRuntimeVersion,
+              description.system.osImage,
+              `Linux ${description.system.kernelVersion}`,
+              description.addresses.map(({ address }) => address).join(', '),
+            ]
+              .map((text) => text.trim())
+              .filter((text) => text !== '' && text !== 'Kubernetes')
+              .join(' · ')}
           </p>
         )}
       </div>
@@ -39,7 +46,7 @@ export function NodeView(props: ViewProps) {
         </section>
       )}
       <div class="columns">
-        <NodeHealth conditions={description?.conditions ?? []} node={props.node} />
+        <NodeHealth conditions={description?.conditions ?? []} {...props} />
         {description === undefined ? null : (
           <NodePressureTable pressure={description.pressure} usage={props.usage} />
         )}
@@ -76,25 +83,29 @@ function Usage({ usage, description }: ViewProps & { readonly description: NodeD
       <h2 id="usage-heading">Used</h2>
       {problem === undefined ? null : <p class="problem">There are no figures now: {problem}</p>}
       <div class="columns">
-        <Plot
-          title="CPU"
-          timesMs={timesMs}
-          format={coresText}
-          lines={line(
-            'cpu',
-            samples.map(({ cpuCores }) => cpuCores ?? null),
-          )}
-        />
-        <Plot
-          title="Memory"
-          binary
-          timesMs={timesMs}
-          format={bytesText}
-          lines={line(
-            'memory',
-            samples.map(({ memoryBytes }) => memoryBytes ?? null),
-          )}
-        />
+        {samples.length === 0 ? null : (
+          <>
+            <Plot
+              title="CPU"
+              timesMs={timesMs}
+              format={coresText}
+              lines={line(
+                'cpu',
+                samples.map(({ cpuCores }) => cpuCores ?? null),
+              )}
+            />
+            <Plot
+              title="Memory"
+              binary
+              timesMs={timesMs}
+              format={bytesText}
+              lines={line(
+                'memory',
+                samples.map(({ memoryBytes }) => memoryBytes ?? null),
+              )}
+            />
+          </>
+        )}
       </div>
     </section>
   );

@@ -19,19 +19,23 @@ export function PodResources({ node, usage, uid }: PodProps) {
       <h2 id="resources-heading">Resources</h2>
       {problem === undefined ? null : <p class="problem">There are no figures now: {problem}</p>}
       <div class="columns">
-        <Plot
-          title="CPU"
-          timesMs={timesMs}
-          format={coresText}
-          lines={lines(samples, 'cpuCores', asked(pod.spec.containers, 'cpu'))}
-        />
-        <Plot
-          title="Memory"
-          binary
-          timesMs={timesMs}
-          format={bytesText}
-          lines={lines(samples, 'memoryBytes', asked(pod.spec.containers, 'memory'))}
-        />
+        {samples.length === 0 ? null : (
+          <>
+            <Plot
+              title="CPU"
+              timesMs={timesMs}
+              format={coresText}
+              lines={lines(samples, 'cpuCores', asked(pod.spec.containers, 'cpu'))}
+            />
+            <Plot
+              title="Memory"
+              binary
+              timesMs={timesMs}
+              format={bytesText}
+              lines={lines(samples, 'memoryBytes', asked(pod.spec.containers, 'memory'))}
+            />
+          </>
+        )}
       </div>
       <Scroll label="Resources of the containers">
         <table>

@@ -1,5 +1,6 @@
 /** One pod: its life, why it waits, what it uses, its logs, a terminal in it, its events and its manifest. */
 
+import type { PodView } from '../../src/cli/run/pod-view.js';
 import { useCell } from '../cell.js';
 import type { ViewProps } from '../frame.js';
 import { Status } from '../parts/status.js';
@@ -9,6 +10,7 @@ import { PodLogs } from './pod-logs.js';
 import { PodManifest } from './pod-manifest.js';
 import { PodOverview } from './pod-overview.js';
 import { PodTerminal } from './pod-terminal.js';
+import { unknownText } from './pods.js';
 
 export interface PodProps extends ViewProps {
   readonly uid: string;
@@ -34,9 +36,7 @@ export function PodViewOf({ uid, tab, ...props }: PodProps & { readonly tab: Pod
       <>
         <h1>Pod</h1>
         <p class="empty">
-          {state.kind === 'live'
-            ? 'Nothing is known of this pod any more.'
-            : 'Nothing is known of this node yet.'}
+          {state.kind === 'live' ? 'Nothing is known of this pod any more.' : unknownText(state)}
         </p>
       </>
     );
@@ -74,9 +74,14 @@ function PodLine({ node, uid }: PodProps) {
   const line = useCell(live.line);
   return (
     <p>
-      <Status text={line.status} /> · {line.ready} ready · {line.restarts} restarts · {line.age}
+      <Status text={line.status} /> · {line.ready} ready · {restartsText(line)} · {line.age}
     </p>
   );
+}
+
+/** `3 restarts (12s ago)` */
+function restartsText({ restarts, restartCount }: Pick<PodView, 'restarts' | 'restartCount'>): string {
+  return `${restartCount} restart${restartCount === 1 ? '' : 's'}${restarts.replace(/^\d+/, '')}`;
 }
 
 function Tab({ tab, ...props }: PodProps & { readonly tab: PodTab }) {

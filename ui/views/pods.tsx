@@ -5,6 +5,7 @@ import type { PodView } from '../../src/cli/run/pod-view.js';
 import { toneOf } from '../../src/cli/run/pod-view.js';
 import { useCell } from '../cell.js';
 import type { ViewProps } from '../frame.js';
+import type { FollowState } from '../node/followed.js';
 import type { LiveNode } from '../node/live-node.js';
 import { Status } from '../parts/status.js';
 import { hrefOf } from '../route.js';
@@ -77,11 +78,19 @@ export function PodsView({ node }: ViewProps) {
             ? 'No pod matches.'
             : state.kind === 'live'
               ? 'This node has no pods.'
-              : 'Nothing is known of this node yet.'}
+              : unknownText(state)}
         </p>
       ) : null}
     </section>
   );
+}
+
+/** Why there is nothing to see. */
+export function unknownText(state: FollowState): string {
+  const because = 'because' in state ? ` ${state.because}` : '';
+  return state.kind === 'refused'
+    ? `The node may not be seen with these rights:${because}`
+    : `Nothing is known of this node now.${because}`;
 }
 
 /** The order of rows that change by themselves is looked at now and then. */
