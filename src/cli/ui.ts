@@ -32,7 +32,8 @@ export const uiSpec: CommandSpec<typeof flags> = {
     'Prints an address on 127.0.0.1 that lets one browser in, once; Enter prints another one. The page ends with the command.',
     '',
     'The node is a run of "nodelet run", the bare node of "nodelet up", or with --server or --kubeconfig an agent. The page',
-    'may do what you may: the owner of the socket everything, and with an agent what your credentials allow on nodes/proxy.',
+    'may do what you may: the owner of the socket everything, and with an agent what your credentials allow on nodes/proxy, and',
+    'with --kubeconfig on pods/exec for terminals.',
   ].join('\n'),
   flags,
   examples: [
