@@ -51,7 +51,7 @@ it('shows a run that comes after the page, and ends in order', async () => {
   const ui = start(['ui', '--wait']);
   const address = await addressOf(ui);
   const { page, faults } = await openPage(browser, address);
-  await page.getByText(/nothing runs/).waitFor();
+  await page.getByText(/^Nothing is known of this node now: .*nothing runs/).waitFor();
   const run = start(['run', '--runtime', 'process', '--quiet', '-'], manifest);
   await page.getByRole('row', { name: /told.*1\/1.*Running/ }).waitFor();
   // Statistics are read only now that somebody looks.

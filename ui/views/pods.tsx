@@ -87,10 +87,10 @@ export function PodsView({ node }: ViewProps) {
 
 /** Why there is nothing to see. */
 export function unknownText(state: FollowState): string {
-  const because = 'because' in state ? ` ${state.because}` : '';
+  const because = 'because' in state ? `: ${state.because}` : '';
   return state.kind === 'refused'
-    ? `The node may not be seen with these rights:${because}`
-    : `Nothing is known of this node now.${because}`;
+    ? `The node may not be seen with these rights${because}`
+    : `Nothing is known of this node now${because}`;
 }
 
 /** The order of rows that change by themselves is looked at now and then. */
