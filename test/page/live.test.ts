@@ -63,8 +63,9 @@ describe('the other views', () => {
     await page.getByText('the node is not served here').first().waitFor();
     await page.getByText('Check ping').waitFor();
     await views.getByRole('link', { name: 'What if' }).click();
+    // The view before it says the same.
+    await expect.poll(() => page.title()).toBe('What if · nodelet');
     await page.getByText('the node is not served here').first().waitFor();
-    expect(await page.title()).toBe('What if · nodelet');
   });
 });
 

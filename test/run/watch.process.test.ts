@@ -119,9 +119,9 @@ spec:
       'a.yaml',
       podManifest('a', { script: runsOn }).replace('"command":', '"comand":').replace('"app"', '7'),
     );
-    await command.until(`error: ${file}:1:`);
+    await command.until(`error: ${file}: until this is right, what it said before holds`);
+    expect(command.stderr).toContain(`error: ${file}:1:`);
     expect(command.stderr).toContain('spec.containers[0].name: expected a string, found a number');
-    expect(command.stderr).toContain(`error: ${file}: until this is right, what it said before holds`);
     await put('b.yaml', podManifest('b', { script: runsOn, image: 'x:2' }));
     await until('b is changed', async () => (await nodelet('get', 'pods', '-o', 'json')).includes('x:2'));
     await put('a.yaml', '');
