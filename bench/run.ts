@@ -10,6 +10,7 @@ import { cluster } from './cluster/cluster.js';
 import { csi } from './cluster/csi.js';
 import { codec } from './codec/codec.js';
 import { devices } from './devices.js';
+import { ends } from './ends.js';
 import { exit } from './exit.js';
 import { files } from './files.js';
 import { grpc } from './grpc.js';
@@ -29,6 +30,7 @@ import { websocket } from './websocket.js';
 const benches: readonly Bench[] = [
   start,
   exit,
+  ends,
   relist,
   idle,
   probes,
@@ -58,7 +60,7 @@ function usage(): string {
 \n  --json FILE  also write the results to FILE; a bare name goes below bench/results
   --quick      one short round of each: shows that the benches run, says nothing about speed
   --strict     exit with 1 when a target is missed
-\n  Of the benches cluster, resize and csi, and --pods and --rounds of bare-node:
+\n  Of the benches cluster, resize and csi, and --pods and --rounds of bare-node and ends:
   --kubelet PATH  compare with this program of the reference kubelet, with 1, 50 and 100 pods
   --pods N,N…     other loads, in pods at once
   --rounds N      how often each load is measured\n`;
