@@ -9,7 +9,7 @@ const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
 /** Tests whose pods are processes of this machine. */
 const processPods = /^(src.runtimes.process|test.contract|test.run.run\.process)/;
 // The check's own test is full of examples.
-const started = ['src', 'test', 'bench', 'scripts']
+const started = ['src', 'test', 'bench', 'soak', 'scripts']
   .flatMap((dir) =>
     readdirSync(path.join(root, dir), { recursive: true, encoding: 'utf8' }).map((name) =>
       path.join(dir, name),

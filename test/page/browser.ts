@@ -1,11 +1,12 @@
 /** A real Chromium for tests of the page, and what went wrong in it. */
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
-const executablePath = '/usr/bin/chromium';
+/** Where Debian's package has it. */
+export const browserPath = '/usr/bin/chromium';
 
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
-    executablePath,
+    executablePath: browserPath,
     headless: true,
     args: [
       '--headless',

@@ -1,0 +1,65 @@
+/** The arguments of `npm run soak`. */
+import { parseArgs } from 'node:util';
+
+export interface SoakOptions {
+  readonly durationMs: number;
+  readonly seed: number;
+  /** Pods come from a real control plane instead of a directory of manifests. */
+  readonly cluster: boolean;
+  /** Two minutes that show that everything works and say nothing about drift. */
+  readonly quick: boolean;
+  /** Where the report is written. */
+  readonly reportDir: string;
+}
+
+export const usage = `Usage: npm run soak -- [flags]
+
+  --hours H      how long the churn goes on (default 1); the clean-up comes on top
+  --minutes M    the same in minutes; both are added
+  --seed N       where the plan starts from (default: one of the clock's, which is printed)
+  --cluster      pods come from a real control plane, whose connections are cut too
+  --quick        two minutes of everything, without a verdict on drift
+  --report DIR   where the report is written (default soak/results)
+`;
+
+const longestHours = 24 * 14;
+
+/** Throws an Error for the user. */
+export function parseOptions(argv: readonly string[], nowMs: number): SoakOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      hours: { type: 'string' },
+      minutes: { type: 'string' },
+      seed: { type: 'string' },
+      cluster: { type: 'boolean' },
+      quick: { type: 'boolean' },
+      report: { type: 'string' },
+    },
+  });
+  const number = (name: 'hours' | 'minutes' | 'seed', most: number): number | undefined => {
+    const text = values[name];
+    if (text === undefined) return undefined;
+    const value = Number(text);
+    if (text.trim() === '' || !(value >= 0 && value <= most)) {
+      throw new Error(`--${name} needs a number from 0 to ${most}, not ${JSON.stringify(text)}\n${usage}`);
+    }
+    return value;
+  };
+  const hours = number('hours', longestHours);
+  const minutes = number('minutes', longestHours * 60);
+  const quick = values.quick === true;
+  if (quick && (hours !== undefined || minutes !== undefined)) {
+    throw new Error(`--quick has a time of its own: leave out --hours and --minutes\n${usage}`);
+  }
+  const given = hours === undefined && minutes === undefined ? undefined : (hours ?? 0) * 60 + (minutes ?? 0);
+  const seed = number('seed', 2 ** 31 - 1) ?? Math.floor(nowMs / 1000) % 2 ** 31;
+  if (!Number.isInteger(seed)) throw new Error(`--seed needs a whole number, not ${seed}\n${usage}`);
+  return {
+    durationMs: (quick ? 2 : (given ?? 60)) * 60_000,
+    seed,
+    cluster: values.cluster === true,
+    quick,
+    reportDir: values.report ?? 'soak/results',
+  };
+}
