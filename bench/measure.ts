@@ -33,6 +33,8 @@ export interface BenchOptions {
   readonly pods?: readonly number[];
   /** How often each load of the cluster bench is measured. */
   readonly rounds?: number;
+  /** How many nodes the hollow bench has. */
+  readonly nodes?: number;
   /** One short round of everything: it shows that the benches run, not what they measure. */
   readonly quick?: boolean;
 }

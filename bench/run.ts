@@ -14,6 +14,7 @@ import { ends } from './ends.js';
 import { exit } from './exit.js';
 import { files } from './files.js';
 import { grpc } from './grpc.js';
+import { hollow } from './hollow.js';
 import { idle } from './idle.js';
 import { inMemory } from './in-memory.js';
 import { type Bench, type BenchOptions, type Measure, met } from './measure.js';
@@ -48,6 +49,7 @@ const benches: readonly Bench[] = [
   cluster,
   resize,
   csi,
+  hollow,
 ];
 
 type Outcome =
@@ -63,7 +65,9 @@ function usage(): string {
 \n  Of the benches cluster, resize and csi, and --pods and --rounds of bare-node and ends:
   --kubelet PATH  compare with this program of the reference kubelet, with 1, 50 and 100 pods
   --pods N,N…     other loads, in pods at once
-  --rounds N      how often each load is measured\n`;
+  --rounds N      how often each load is measured
+\n  Of the bench hollow:
+  --nodes N       so many nodes\n`;
 }
 
 async function main(): Promise<number> {
@@ -76,6 +80,7 @@ async function main(): Promise<number> {
       kubelet: { type: 'string' },
       pods: { type: 'string' },
       rounds: { type: 'string' },
+      nodes: { type: 'string' },
     },
     allowPositionals: true,
   });
@@ -92,6 +97,7 @@ async function main(): Promise<number> {
       ? {}
       : { pods: values.pods.split(',').map((text) => wholeNumber('--pods', text)) }),
     ...(values.rounds === undefined ? {} : { rounds: wholeNumber('--rounds', values.rounds) }),
+    ...(values.nodes === undefined ? {} : { nodes: wholeNumber('--nodes', values.nodes) }),
   };
   const wanted = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const loadBefore = loadavg()[0] ?? 0;
