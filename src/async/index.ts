@@ -1,4 +1,5 @@
 /** Time, tasks, channels and queues. */
+export * from './alarm.js';
 export * from './backoff.js';
 export * from './bounded-map.js';
 export * from './byte-reader.js';

@@ -67,7 +67,7 @@ import { handleProbeUpdate } from './sync/probe-updates.js';
 import { RefusedRetries } from './sync/refused-retries.js';
 import { isRuntimeGone } from './sync/runtime-gone.js';
 import { SyncLoop } from './sync/sync-loop.js';
-import { podsDueAtTick } from './sync/sync-tick.js';
+import { hasDeadlines, podsDueAtTick } from './sync/sync-tick.js';
 import { tracedSyncer } from './sync/traced-syncer.js';
 import { createWhatIf, type WhatIfDeps } from './what-if/create-what-if.js';
 
@@ -251,7 +251,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     shutdownManager: shutdown?.start,
     ...managers,
   };
-  const startManagers = runtimeStart(started, tasks, (signal) => collectors.rotator.run(signal));
+  const startManagers = runtimeStart(started, tasks, async (signal) => {
+    // Without a directory for them the containers have no logs on this machine.
+    if (settings.podLogsDir !== '') await collectors.rotator.run(signal);
+  });
   const check = links.check.connect(
     new RuntimeCheck({
       runtime: cri,
@@ -493,13 +496,17 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
           isTerminationRequested: states.isTerminationRequested,
         }),
       ),
+    hasDeadlines: () => hasDeadlines(pods.list(), states.isTerminationRequested),
     onHousekeeping: async () => {
-      await housekeeping.run();
+      const outcome = await housekeeping.run();
       retries.run();
+      return refusals.areAny ? 'unsettled' : outcome;
     },
     probes: probes.updates,
     onProbe: (kind, update) => handleProbeUpdate(kind, update, { statuses, sync }),
   });
+  statuses.onChange(() => loop.disturb());
+  workers.onMoved(() => loop.disturb());
   const sources = createSources(settings, (snapshot, signal) => podConfig.deliver(snapshot, signal));
 
   return {

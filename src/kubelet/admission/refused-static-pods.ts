@@ -56,6 +56,11 @@ export class RefusedStaticPods {
     this.#roomAtMs = this.#options.clock.monotonic();
   }
 
+  /** Whether a pod waits to be judged again. */
+  get areAny(): boolean {
+    return this.#refused.size > 0;
+  }
+
   /** The pods to judge again now. Cheap while none was refused. */
   due(): readonly DueRetry[] {
     const { clock, isConfigured, node, used: usedNow } = this.#options;

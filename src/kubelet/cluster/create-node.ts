@@ -119,6 +119,7 @@ function apiNode(
     cachedNode: () => informer.get({ name: nodeName }),
     observe: () => observer.observe(),
     checkRuntime: () => runtime.checkOnce(),
+    readiness: () => readiness(options),
     podCidr,
     register: config.registerNode ? registrar(settings, options, build) : undefined,
     onRegistered: ({ created }) => {

@@ -1,4 +1,4 @@
-/** Housekeeping: makes the world agree with the configured pods, one full pass every two seconds. */
+/** Housekeeping: makes the world agree with the configured pods, one full pass soon after each change. */
 import { errorText } from '../../async/index.js';
 import type { ObservedPod } from '../../cri/index.js';
 import { isStaticPod, isTerminalPhase, type Pod, type PodStatus } from '../../kube/index.js';
@@ -23,7 +23,8 @@ export interface HousekeepingOptions {
   readonly observedPods: () => readonly ObservedPod[];
   /** Asks the runtime which pods run right now. */
   readonly listRunningPods: () => Promise<readonly ObservedPod[]>;
-  readonly cleanPodDirectories: (known: ReadonlySet<string>) => Promise<void>;
+  /** Returns whether nothing is left to clean. */
+  readonly cleanPodDirectories: (known: ReadonlySet<string>) => Promise<boolean>;
   readonly collectBackoff: () => void;
   readonly metrics: KubeletMetrics;
   readonly cgroups?: PodCgroups;
@@ -43,7 +44,8 @@ export class Housekeeping {
     this.#options = options;
   }
 
-  async run(): Promise<void> {
+  /** Returns `settled` when another pass would find nothing to do unless something changes that somebody tells of. */
+  async run(): Promise<'settled' | 'unsettled'> {
     const { pods, workers, statuses, metrics, timeline } = this.#options;
     const cgroupPods = await this.#listCgroups();
 
@@ -68,8 +70,11 @@ export class Housekeeping {
     statuses.removeOrphaned(
       new Set([...uids, ...known.keys(), ...mirrorPods.map((mirror) => mirror.metadata.uid)]),
     );
+    let areDirectoriesClean = false;
     try {
-      await this.#options.cleanPodDirectories(new Set([...uids, ...running.map((pod) => pod.uid)]));
+      areDirectoriesClean = await this.#options.cleanPodDirectories(
+        new Set([...uids, ...running.map((pod) => pod.uid)]),
+      );
     } catch (error) {
       timeline.record({
         kind: 'problem',
@@ -93,6 +98,14 @@ export class Housekeeping {
     await this.#cleanCgroups(cgroupPods, possiblyRunning);
     this.#options.collectBackoff();
     this.#options.forgetOthers?.(new Set([...uids, ...known.keys()]));
+    const isSettled =
+      areDirectoriesClean &&
+      orphanedMirrors.length === 0 &&
+      (this.#options.waiting?.().size ?? 0) === 0 &&
+      cgroupPods.every((uid) => possiblyRunning.has(uid)) &&
+      [...known].every(([uid, worker]) => uids.has(uid) && worker.state !== 'terminating') &&
+      all.every(({ metadata }) => known.has(metadata.uid) || metadata.deletionTimestamp === undefined);
+    return isSettled ? 'settled' : 'unsettled';
   }
 
   async #listCgroups(): Promise<readonly string[]> {

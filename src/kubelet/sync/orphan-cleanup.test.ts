@@ -26,7 +26,7 @@ async function scene(more: Partial<OrphanCleanupOptions> = {}) {
     metrics,
     ...more,
   });
-  const run = (): Promise<void> => cleanup.run(new Set(['known']));
+  const run = (): Promise<boolean> => cleanup.run(new Set(['known']));
   const counts = (): number[] => [metrics.cleanedVolumes.value(), metrics.cleanedVolumeErrors.value()];
   return { host, done, counts, run, dirs: async () => await host.files.readdir(`${root}/pods`) };
 }
@@ -48,6 +48,11 @@ describe('OrphanCleanup', () => {
     await run();
     expect([...(await dirs())].sort()).toEqual(['gone', 'known']);
     expect(counts()).toEqual([1, 1]);
+  });
+  it('says that nothing is left once it finds nothing to remove', async () => {
+    const { run } = await scene();
+    expect(await run()).toBe(false);
+    expect(await run()).toBe(true);
   });
   it('counts a directory that cannot be removed, then fails with the cause', async () => {
     const { host, run, counts } = await scene();

@@ -34,13 +34,17 @@ export class OrphanCleanup {
     this.#directoriesCanWait = passesToWait(options.podsWait);
   }
 
-  /** One pass. `known` are the pods that are configured or that run. Throws when a directory could not be removed. */
-  async run(known: ReadonlySet<string>): Promise<void> {
+  /**
+   * One pass. `known` are the pods that are configured or that run. Returns whether nothing is left to clean; throws when a
+   * directory could not be removed.
+   */
+  async run(known: ReadonlySet<string>): Promise<boolean> {
     const { volumes, actuated, users, dirs, isConfigured, metrics } = this.#options;
     volumes.podsChanged();
     actuated.keepOnly((uid) => known.has(uid));
     users?.keepOnly(known);
-    if (dirs === undefined || this.#directoriesCanWait()) return;
+    if (dirs === undefined) return true;
+    if (this.#directoriesCanWait()) return false;
     const { seen, failedPods, failures } = await cleanOrphanedPods({
       host: dirs.host,
       rootDirectory: dirs.rootDir,
@@ -52,6 +56,7 @@ export class OrphanCleanup {
     metrics.cleanedVolumes.set(seen);
     metrics.cleanedVolumeErrors.set(failedPods);
     if (failures.length > 0) throw new Error(failures.join('; '));
+    return seen === 0;
   }
 }
 

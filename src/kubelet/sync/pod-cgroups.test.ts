@@ -86,7 +86,7 @@ describe('housekeeping of cgroups', () => {
       cgroups,
       observedPods: () => [running],
       listRunningPods: async () => [running],
-      cleanPodDirectories: async () => {},
+      cleanPodDirectories: async () => true,
       collectBackoff: () => {},
       podVolumesExist: (uid) => volumesOf.includes(uid),
       metrics: createKubeletMetrics(),

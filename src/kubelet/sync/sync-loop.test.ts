@@ -18,7 +18,12 @@ function startLoop() {
   const updates = new Channel<ConfigUpdate>(10);
   const plegEvents = new Channel<PodLifecycleEvent>(10);
   const due = new Channel<void>(1);
-  const state = { blockers: [] as string[], allSourcesReady: true };
+  const state = {
+    blockers: [] as string[],
+    allSourcesReady: true,
+    hasDeadlines: false,
+    housekeeping: 'unsettled' as 'settled' | 'unsettled',
+  };
   const probes = {
     liveness: new Channel<ProbeUpdate>(1),
     readiness: new Channel<ProbeUpdate>(1),
@@ -42,7 +47,11 @@ function startLoop() {
     onConfig: ({ op }) => void done.push(`config ${op}`),
     onPleg: (events) => void done.push(`pleg ${events.map(({ uid }) => uid).join()}`),
     onSyncTick: () => void done.push('sync'),
-    onHousekeeping: async () => void done.push('housekeeping'),
+    hasDeadlines: () => state.hasDeadlines,
+    onHousekeeping: async () => {
+      done.push('housekeeping');
+      return state.housekeeping;
+    },
     probes,
     onProbe: (kind, { result }) => void done.push(`${kind} ${result}`),
     random: () => 0,
@@ -77,11 +86,49 @@ it('a pod that is due is synced without waiting for the tick', async () => {
   expect(done).toEqual(['sync']);
 });
 
-it('syncs every second and keeps house every other', async () => {
-  const { clock, done } = startLoop();
-  for (let second = 0; second < 4; second++) await clock.advance(1_000);
+it('looks at pods with a deadline every second while there are any', async () => {
+  const { clock, done, updates, state } = startLoop();
+  state.hasDeadlines = true;
+  updates.trySend({ op: 'ADD', source: 'file', pods: [] });
+  await clock.advance(4_500);
   expect(done.filter((what) => what === 'sync')).toHaveLength(4);
-  expect(done.filter((what) => what === 'housekeeping')).toHaveLength(2);
+  state.hasDeadlines = false;
+  await clock.advance(10_000);
+  expect(done.filter((what) => what === 'sync')).toHaveLength(5);
+});
+
+it('keeps house every other second while there is something to do', async () => {
+  const { clock, done } = startLoop();
+  await clock.advance(8_500);
+  expect(done).toEqual(Array(4).fill('housekeeping'));
+});
+
+it('keeps house rarely once all is settled', async () => {
+  const { clock, done, state } = startLoop();
+  state.housekeeping = 'settled';
+  await clock.advance(120_500);
+  expect(done).toHaveLength(4);
+});
+
+it.each<[string, (loop: ReturnType<typeof startLoop>) => void]>([
+  ['a change that it is told of', ({ loop }) => loop.disturb()],
+  [
+    'an update of the configuration',
+    ({ updates }) => void updates.trySend({ op: 'ADD', source: 'file', pods: [] }),
+  ],
+  [
+    'an event of the PLEG',
+    ({ plegEvents }) => void plegEvents.trySend({ uid: 'a', type: 'ContainerDied', id: 'c' }),
+  ],
+])('keeps house soon after %s', async (_, change) => {
+  const started = startLoop();
+  const { clock, done, state } = started;
+  state.housekeeping = 'settled';
+  await clock.advance(10_000);
+  done.length = 0;
+  change(started);
+  await clock.advance(2_000);
+  expect(done.at(-1)).toBe('housekeeping');
 });
 
 it.each(['liveness', 'readiness', 'startup'] as const)(

@@ -1,13 +1,25 @@
 /** The sync loop: takes one ready event at a time and hands it on; workers do the slow work. */
-import { Channel, type Clock, isCancelled, selectByName, sleep, TaskGroup } from '../../async/index.js';
+import {
+  Alarm,
+  Channel,
+  type Clock,
+  isCancelled,
+  selectByName,
+  sleep,
+  TaskGroup,
+} from '../../async/index.js';
 import type { ConfigUpdate, PodConfig } from '../../pods/desired/index.js';
 import type { ProbeKind, ProbeUpdate } from '../../probes/index.js';
 import type { PodLifecycleEvent } from '../../runtime-manager/pleg/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { joinErrors, syncLoopHealth } from '../start-up/runtime-state.js';
 
-export const syncTickMs = 1_000;
-export const housekeepingTickMs = 2_000;
+/** How often pods with a deadline are looked at. */
+const syncTickMs = 1_000;
+/** How soon after a change there is a housekeeping. */
+const housekeepingMs = 2_000;
+/** How long it rests while nothing changes that anybody tells of. */
+const restMs = 30_000;
 const slowHousekeepingMs = 1_000;
 const gateInitialMs = 100;
 const gateMaxMs = 5_000;
@@ -27,7 +39,10 @@ export interface SyncLoopOptions {
   /** All that is known by now, so that a pod of which several things are told is synced once. */
   readonly onPleg: (events: readonly PodLifecycleEvent[]) => void;
   readonly onSyncTick: () => void;
-  readonly onHousekeeping: (signal: AbortSignal) => Promise<void>;
+  /** Whether a pod must be stopped at some time, which nobody tells of when it comes. */
+  readonly hasDeadlines: () => boolean;
+  /** `settled` when another pass would find nothing to do unless something changes. */
+  readonly onHousekeeping: (signal: AbortSignal) => Promise<'settled' | 'unsettled'>;
   /** Results of probes that changed. */
   readonly probes: Readonly<Record<ProbeKind, Channel<ProbeUpdate>>>;
   readonly onProbe: (kind: ProbeKind, update: ProbeUpdate) => void;
@@ -38,6 +53,8 @@ export class SyncLoop {
   readonly #options: SyncLoopOptions;
   readonly #syncTick = new Channel<void>(1);
   readonly #housekeepingTick = new Channel<void>(1);
+  readonly #nextSyncTick: Alarm;
+  readonly #nextHousekeeping: Alarm;
   readonly #channels;
   /** Rung when an update that took its time is handled. */
   readonly #configDone = new Channel<void>(1);
@@ -49,6 +66,8 @@ export class SyncLoop {
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
+    this.#nextSyncTick = new Alarm(options.clock, () => void this.#syncTick.trySend());
+    this.#nextHousekeeping = new Alarm(options.clock, () => void this.#housekeepingTick.trySend());
     this.#channels = {
       config: options.config.updates,
       pleg: options.plegEvents,
@@ -66,12 +85,16 @@ export class SyncLoop {
     return syncLoopHealth(this.#lastMs, this.#options.clock.monotonic(), this.#options.resyncMs);
   }
 
+  /** Something changed that housekeeping compares: it does not rest any longer. */
+  disturb(): void {
+    if (this.#tasks !== undefined) this.#nextHousekeeping.within(housekeepingMs);
+  }
+
   /** Runs until stopped or the configuration ends. */
   async run(signal: AbortSignal): Promise<void> {
-    const ticks = new TaskGroup({ signal, onError: (task, error) => this.#problem(`${task} failed`, error) });
-    this.#tasks = ticks;
-    ticks.start('sync tick', (stop) => this.#tick(this.#syncTick, syncTickMs, stop));
-    ticks.start('housekeeping tick', (stop) => this.#tick(this.#housekeepingTick, housekeepingTickMs, stop));
+    const tasks = new TaskGroup({ signal, onError: (task, error) => this.#problem(`${task} failed`, error) });
+    this.#tasks = tasks;
+    this.disturb();
     try {
       for (;;) {
         await this.#passGate(signal);
@@ -80,14 +103,10 @@ export class SyncLoop {
         this.#lastMs = this.#options.clock.monotonic();
       }
     } finally {
-      await ticks.stop();
-    }
-  }
-
-  async #tick(channel: Channel<void>, periodMs: number, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await sleep(this.#options.clock, periodMs, signal);
-      channel.trySend();
+      this.#tasks = undefined;
+      this.#nextSyncTick.cancel();
+      this.#nextHousekeeping.cancel();
+      await tasks.stop();
     }
   }
 
@@ -125,8 +144,10 @@ export class SyncLoop {
     const chosen = await selectByName(channels, signal, random);
     switch (chosen) {
       case 'config':
+        this.disturb();
         return this.#takeConfig();
       case 'pleg':
+        this.disturb();
         this.#takePlegEvents();
         return true;
       case 'due':
@@ -136,6 +157,7 @@ export class SyncLoop {
       case 'syncTick':
         this.#syncTick.tryReceive();
         onSyncTick();
+        this.#tickForDeadlines();
         return true;
       case 'housekeepingTick':
         this.#housekeepingTick.tryReceive();
@@ -163,7 +185,12 @@ export class SyncLoop {
     const busy = onConfig(received.value);
     if (busy === undefined) config.markHandled(source);
     else this.#awaitConfig(busy, source);
+    this.#tickForDeadlines();
     return true;
+  }
+
+  #tickForDeadlines(): void {
+    if (this.#options.hasDeadlines()) this.#nextSyncTick.within(syncTickMs);
   }
 
   #awaitConfig(busy: Promise<void>, source: ConfigUpdate['source']): void {
@@ -200,13 +227,17 @@ export class SyncLoop {
   async #housekeep(signal: AbortSignal): Promise<void> {
     const { clock, config, onHousekeeping } = this.#options;
     if (!config.allSourcesReady) {
+      this.#nextHousekeeping.within(housekeepingMs);
       this.#tellMissingSources();
       return;
     }
     const startMs = clock.monotonic();
+    // From its begin on, so that what changes meanwhile is looked at soon.
+    this.#nextHousekeeping.within(restMs);
     try {
-      await onHousekeeping(signal);
+      if ((await onHousekeeping(signal)) === 'unsettled') this.#nextHousekeeping.within(housekeepingMs);
     } catch (error) {
+      this.#nextHousekeeping.within(housekeepingMs);
       if (isCancelled(error)) throw error;
       this.#problem('housekeeping failed, will be tried again', error);
     }

@@ -12,6 +12,16 @@ export interface SyncTickOptions {
   readonly isTerminationRequested: (uid: string) => boolean;
 }
 
+/** Whether a pod of these must be stopped when its time is up, and is not being stopped yet. */
+export function hasDeadlines(
+  pods: readonly Pod[],
+  isTerminationRequested: SyncTickOptions['isTerminationRequested'],
+): boolean {
+  return pods.some(
+    ({ spec, metadata }) => spec.activeDeadlineSeconds !== undefined && !isTerminationRequested(metadata.uid),
+  );
+}
+
 /** The pods to sync at a sync tick: those due in the work queue and those past their deadline, each once. */
 export function podsDueAtTick(options: SyncTickOptions): string[] {
   const { clock, queue, pods, statuses, isTerminationRequested } = options;

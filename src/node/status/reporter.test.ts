@@ -31,7 +31,7 @@ function nodeUnderTest(more: Partial<NodeStatusReporterOptions> = {}) {
   const clock = new VirtualClock();
   const api = new SimulatedKubeApi({ clock });
   const timeline = new Timeline({ clock });
-  const seen = { facts: {} as Partial<StatusFacts>, cached: undefined as Node | undefined };
+  const seen = { facts: {} as Partial<StatusFacts>, cached: undefined as Node | undefined, looks: 0 };
   const tasks = new TaskGroup({ onError: (_task, error) => expect.fail(String(error)) });
   started.push(tasks);
   const reporter = new NodeStatusReporter({
@@ -44,7 +44,10 @@ function nodeUnderTest(more: Partial<NodeStatusReporterOptions> = {}) {
     updateFrequencyMs: 10_000,
     reportFrequencyMs: 300_000,
     cachedNode: () => seen.cached,
-    observe: async () => testFacts({ nowMs: clock.now(), ...seen.facts }),
+    observe: async () => {
+      seen.looks++;
+      return testFacts({ nowMs: clock.now(), ...seen.facts });
+    },
     checkRuntime: async () => undefined,
     podCidr: { follow: async () => false },
     register: (fill, signal) =>
@@ -225,6 +228,34 @@ describe('the first Ready', () => {
     expect(conditionOf((await test.node()).status?.conditions, 'Ready')?.status).toBe('True');
     expect(test.calls('patch')).toBe(patches + 1);
     expect(test.events()).toContain('NodeReady');
+  });
+  it('asks the runtime less often the longer the node has waited', async () => {
+    const atMs: number[] = [];
+    const test = nodeUnderTest({ checkRuntime: async () => void atMs.push(test.clock.monotonic()) });
+    test.seen.facts = { readiness: notReady };
+    test.run();
+    test.runFast();
+    await test.clock.advance(120_000);
+    const inFirst = atMs.filter((ms) => ms < 5_000).length;
+    const inLast = atMs.filter((ms) => ms >= 115_000).length;
+    expect(inFirst).toBeGreaterThan(40);
+    expect(inLast).toBeLessThanOrEqual(3);
+    expect(atMs.length).toBeLessThan(250);
+  });
+  it('nothing is observed while it is known what keeps it from being ready', async () => {
+    const known: { readiness: StatusFacts['readiness'] } = { readiness: notReady };
+    const test = nodeUnderTest({ readiness: () => known.readiness });
+    test.seen.facts = { readiness: notReady };
+    test.run();
+    await test.clock.advance(1000);
+    const { looks } = test.seen;
+    test.runFast();
+    await test.clock.advance(5000);
+    expect(test.seen.looks).toBe(looks);
+    known.readiness = { ...notReady, networkError: undefined, runtimeErrors: [] };
+    test.seen.facts = {};
+    await test.clock.advance(200);
+    expect(conditionOf((await test.node()).status?.conditions, 'Ready')?.status).toBe('True');
   });
   it('falls back to a whole round when its patch fails', async () => {
     const test = nodeUnderTest();

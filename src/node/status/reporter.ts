@@ -4,7 +4,7 @@ import type { Node, NodeAddress } from '../../kube/index.js';
 import { type KubeApi, resources } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { RegisteredNode } from '../registration/register.js';
-import { conditionOf } from './conditions.js';
+import { conditionOf, type ReadinessFacts, readinessErrors } from './conditions.js';
 import { freshMemory, type StatusFacts, type StatusOutcome, type StatusSettings } from './facts.js';
 import type { PodCidr } from './pod-cidr.js';
 import {
@@ -31,6 +31,8 @@ export interface NodeStatusReporterOptions {
   readonly cachedNode: () => Node | undefined;
   readonly observe: () => Promise<StatusFacts>;
   readonly checkRuntime: () => Promise<void>;
+  /** What of the readiness is known without observing all; default: nothing. */
+  readonly readiness?: () => ReadinessFacts;
   readonly podCidr: Pick<PodCidr, 'follow'>;
   /** Registers the node, given how to fill in its status; omitted for a node that others register. */
   readonly register?: (fill: (node: Node) => Promise<Node>, signal: AbortSignal) => Promise<RegisteredNode>;
@@ -46,6 +48,8 @@ export interface NodeStatusReporterOptions {
 
 const attempts = 5;
 const fastPeriodMs = 100;
+/** Of the time that the node has waited: who waits long is told a little later. */
+const fastShare = 0.02;
 const fastLimitMs = 120_000;
 const periodJitter = 0.04;
 
@@ -90,10 +94,10 @@ export class NodeStatusReporter {
   /** Reports the node as ready as soon as it is, without waiting for the period, then ends. */
   async runFast(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const endMs = clock.monotonic() + fastLimitMs;
-    while (clock.monotonic() < endMs) {
+    const startMs = clock.monotonic();
+    for (let waitedMs = 0; waitedMs < fastLimitMs; waitedMs = clock.monotonic() - startMs) {
       if (await this.#exclusively(() => this.#tryFast(signal))) return;
-      await sleep(clock, fastPeriodMs, signal);
+      await sleep(clock, Math.max(fastPeriodMs, fastShare * waitedMs), signal);
     }
   }
 
@@ -218,6 +222,8 @@ export class NodeStatusReporter {
     if (known.status === 'True') return true;
     try {
       await this.#options.checkRuntime();
+      const { readiness } = this.#options;
+      if (readiness !== undefined && readinessErrors(readiness(), []).length > 0) return false;
       const update = await this.#update(before, false);
       if (update.because.length === 0) return false;
       if (conditionOf(update.node.status?.conditions, 'Ready')?.status === 'False') return false;

@@ -45,6 +45,7 @@ export class PodWorkers {
   readonly #recorder: WorkerRecorder;
   readonly #stepDeps: StepDeps;
   readonly #finishListeners = new Set<FinishListener>();
+  readonly #moveListeners = new Set<() => void>();
   #syncedOnce = false;
 
   constructor(options: PodWorkersOptions) {
@@ -76,6 +77,12 @@ export class PodWorkers {
     return () => void this.#finishListeners.delete(listener);
   }
 
+  /** Calls back when a pod got a worker, moved to another state or lost its worker; returns how to stop that. */
+  onMoved(listener: () => void): () => void {
+    this.#moveListeners.add(listener);
+    return () => void this.#moveListeners.delete(listener);
+  }
+
   /** Hands a change to the pod's worker; it never waits. */
   update(update: PodUpdate): void {
     const subject = update.type === 'killRuntimePod' ? update.runtimePod : update.pod;
@@ -88,6 +95,7 @@ export class PodWorkers {
       waitingSinceMs: known?.pending?.startMs,
     });
     const worker = known ?? newWorker(ref.uid, `${ref.name}_${ref.namespace}`, decision.state);
+    const hasMoved = known?.state.kind !== decision.state.kind;
     worker.state = decision.state;
     if (known === undefined) {
       this.#workers.set(worker.uid, worker);
@@ -95,6 +103,7 @@ export class PodWorkers {
         this.#turns.enqueue(worker.fullName, worker.uid);
     }
     for (const effect of decision.effects) this.#apply(worker, effect, update);
+    if (hasMoved) this.#moved();
   }
 
   /**
@@ -217,7 +226,9 @@ export class PodWorkers {
         while (!stopped.aborted && this.#isCurrent(worker)) {
           const step = this.#takeWork(worker);
           if (step === undefined) break;
+          const { kind } = worker.state;
           await this.#run(worker, step);
+          if (worker.state.kind !== kind || !this.#isCurrent(worker)) this.#moved();
         }
       } finally {
         this.#running.delete(worker.uid);
@@ -226,6 +237,10 @@ export class PodWorkers {
         if (current?.pending !== undefined && !current.awaitsTurn) this.#wake(current);
       }
     });
+  }
+
+  #moved(): void {
+    for (const listener of this.#moveListeners) listener();
   }
 
   #isCurrent(worker: Worker): boolean {
