@@ -5,7 +5,7 @@ import type { CriRuntime } from '../cri/index.js';
 import type { Host } from '../host/index.js';
 import type { Node } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
-import type { Logind } from '../node/index.js';
+import type { DescribedMachine, Logind } from '../node/index.js';
 import type { OpenPluginSocket } from '../plugins/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { ProbeNetwork } from '../probes/index.js';
@@ -170,6 +170,11 @@ export interface KubeletOptions {
    * @default read from this machine
    */
   readonly host?: MachineFacts;
+  /**
+   * The machine that a virtual node pretends to be: its Node object tells of this one.
+   * @default read from this machine
+   */
+  readonly describedMachine?: DescribedMachine;
   /**
    * Streams of runtime events to try in order, made from the runtime as the kubelet calls it.
    * @default the CRI's own

@@ -9,7 +9,7 @@ import {
 } from '../config/index.js';
 import { type CriRuntime, createCriMetrics, withCallRules } from '../cri/index.js';
 import { type DurableFiles, type Host, linuxHost } from '../host/index.js';
-import type { Node } from '../kube/index.js';
+import { type Node, pageSizeName } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
 import { type ProbeNetwork, systemNetwork } from '../probes/index.js';
 import { type MachineFacts, readMachineFacts } from '../runtime-manager/config/index.js';
@@ -60,6 +60,22 @@ export interface KubeletSettings extends Omit<KubeletOptions, 'runtime' | 'runti
   readonly managers: KubeletManagers;
 }
 
+/** A described machine has nothing that a kernel would have to be asked for. */
+async function machineFacts(described: KubeletOptions['describedMachine']): Promise<MachineFacts> {
+  if (described === undefined) return await readMachineFacts();
+  return {
+    memoryCapacityBytes: described.memoryBytes,
+    swapCapacityBytes: described.swapBytes ?? 0,
+    isSwapControllerAvailable: false,
+    hugePageSizes: (described.hugePages ?? []).map(({ pageSizeBytes }) => pageSizeName(pageSizeBytes)),
+    cgroupVersion: 2,
+    isCpuQuotaAvailable: true,
+    thermalThrottlePaths: [],
+    isSelinuxEnabled: false,
+    isAppArmorEnabled: false,
+  };
+}
+
 /** Enough to keep the cores busy while some starts wait, few enough that pods finish one after another. */
 export function defaultStartsAtOnce(): number {
   return availableParallelism() + 2;
@@ -90,7 +106,15 @@ export async function readSettings({
   const standaloneNode =
     options.node === undefined
       ? await readStandaloneNode(
-          { nodeName, rootDir: options.rootDir, config, gates, timeline, machine },
+          {
+            nodeName,
+            rootDir: options.rootDir,
+            config,
+            gates,
+            timeline,
+            machine,
+            describedMachine: options.describedMachine,
+          },
           {
             ...options.standalone,
             ignoreEvictionReservation: options.eviction?.boundsAllocatable === false,
@@ -107,7 +131,7 @@ export async function readSettings({
     tracer: options.tracer ?? forwardingTracer(),
     registry,
     metrics,
-    host: options.host ?? (await readMachineFacts()),
+    host: options.host ?? (await machineFacts(options.describedMachine)),
     machine,
     isOwnMachine: options.machine === undefined,
     durable: recordedDurableFiles({ files: machine.files, clock, timeline, nodeName }),

@@ -21,6 +21,11 @@ export * from './certificates/store.js';
 export { applyKernelTunables } from './kernel-tunables/apply.js';
 export * from './lease/lease.js';
 export * from './lease/renewer.js';
+export {
+  type DescribedMachine,
+  describedInfo,
+  describedPlatform,
+} from './machine/described.js';
 export * from './machine/facts.js';
 export * from './machine/read.js';
 export * from './metrics.js';

@@ -20,6 +20,7 @@ export type NodeSettings = Pick<
   | 'host'
   | 'cri'
   | 'registry'
+  | 'describedMachine'
 >;
 
 /** What the command line says of the node. */

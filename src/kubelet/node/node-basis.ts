@@ -2,6 +2,8 @@
 import type { Node, ResourceList } from '../../kube/index.js';
 import {
   type DeviceResources,
+  describedInfo,
+  describedPlatform,
   initialNode,
   type MachineInfo,
   machineCapacity,
@@ -20,7 +22,7 @@ import { registrationSettings, statusSettings } from './node-settings.js';
 
 export type NodeBasisSettings = Pick<
   NodeSettings,
-  'nodeName' | 'rootDir' | 'config' | 'gates' | 'timeline' | 'machine'
+  'nodeName' | 'rootDir' | 'config' | 'gates' | 'timeline' | 'machine' | 'describedMachine'
 >;
 
 export interface NodeBasis {
@@ -38,8 +40,12 @@ export async function readNodeBasis(
 ): Promise<NodeBasis> {
   const { machine: host } = settings;
   const nodeIps = readNodeIps(options.flags.nodeIp, settings);
-  const platform = await readPlatformFacts(host.files, host.kernelRelease);
-  const machine = await tryReadMachine(settings);
+  const { describedMachine: described } = settings;
+  const platform =
+    described === undefined
+      ? await readPlatformFacts(host.files, host.kernelRelease)
+      : describedPlatform(described);
+  const machine = described === undefined ? await tryReadMachine(settings) : describedInfo(described);
   const status = statusSettings(settings, options, nodeIps, host.inUserNamespace);
   checkReservation(status, machine);
   return {
