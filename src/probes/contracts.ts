@@ -100,6 +100,8 @@ export interface ProbeNetwork {
   /** Connects and closes; rejects with a message for users. */
   tcp(address: TcpAddress, limits: ProbeCallLimits): Promise<void>;
   grpc(check: GrpcCheck, limits: ProbeCallLimits): Promise<GrpcHealthResult>;
+  /** The network as one container answers on it, where containers are simulated; absent: the network itself. */
+  forContainer?(containerId: string): Pick<ProbeNetwork, 'http' | 'tcp' | 'grpc'>;
   /** How long this process has been busy since its start, in milliseconds; absent where time is simulated. */
   busyMs?(): number;
 }

@@ -141,8 +141,9 @@ export class Prober {
   }
 
   async #check(run: ProbeRun, probe: Probe, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { clock, cri, network, expand, protocols } = this.#options;
+    const { clock, cri, expand, protocols } = this.#options;
     const { pod, container, containerId, status } = run;
+    const network = this.#options.network.forContainer?.(containerId) ?? this.#options.network;
     const { timeoutSeconds } = probeSettings(probe);
     const limits: ProbeCallLimits = { clock, timeoutMs: timeoutSeconds * 1000, signal };
     const podIp = status.podIP ?? '';
@@ -177,7 +178,7 @@ export class Prober {
 }
 
 async function checkHttp(
-  network: ProbeNetwork,
+  network: Pick<ProbeNetwork, 'http'>,
   request: HttpGetRequest,
   limits: ProbeCallLimits,
 ): Promise<ProbeOutcome> {

@@ -13,7 +13,8 @@ import { containerLogPath, containerStatus } from '../pod-status.js';
 import { containerName } from '../pod-store.js';
 import { mergeResources } from '../resource-updates.js';
 import type { SimImages } from './images.js';
-import { SimContainerLog, SimContainerOutput } from './logs.js';
+import { SimContainerLog, SimContainerOutput, type SimLog } from './logs.js';
+import { SimMemoryLog } from './memory-log.js';
 import { SimProcess } from './process.js';
 import { scriptOf, validateSimAnnotations } from './script.js';
 import type { SimContainer, SimContainerState, SimSandbox, SimStore } from './store.js';
@@ -25,6 +26,8 @@ export interface SimContainersOptions {
   readonly events: PodEvents<SimSandbox>;
   readonly stamp: () => bigint;
   readonly logRoot: string | undefined;
+  /** How much of each container's output is kept in memory; undefined: none. */
+  readonly logBytes: number | undefined;
 }
 
 const unknownExit = { exitCode: 255, reason: 'Unknown', message: '' } as const;
@@ -37,7 +40,7 @@ export class SimContainers {
   }
 
   create(sandboxId: string, config: ContainerConfig | undefined): string {
-    const { store, images, events, stamp, logRoot } = this.#options;
+    const { store, images, events, stamp } = this.#options;
     const sandbox = store.sandboxes.get(sandboxId);
     if (sandbox === undefined) {
       throw new CriError('NotFound', `failed to find sandbox id "${sandboxId}": not found`);
@@ -77,7 +80,7 @@ export class SimContainers {
       createdAt: stamp(),
       exitWaiters: new Set(),
       outputListeners: new Set(),
-      log: SimContainerLog.at(containerLogPath(sandbox.config.logDirectory, config.logPath), logRoot, stamp),
+      log: this.#logOf(sandbox, config),
       resources: config.linux?.resources,
       state: { kind: 'created' },
       view: undefined,
@@ -85,6 +88,12 @@ export class SimContainers {
     store.addContainer(container);
     events.emit(ContainerEventType.CONTAINER_CREATED_EVENT, container.id, sandbox);
     return container.id;
+  }
+
+  #logOf(sandbox: SimSandbox, config: ContainerConfig): SimLog | undefined {
+    const { logRoot, logBytes, stamp } = this.#options;
+    if (logBytes !== undefined) return new SimMemoryLog(logBytes, stamp);
+    return SimContainerLog.at(containerLogPath(sandbox.config.logDirectory, config.logPath), logRoot, stamp);
   }
 
   async start(id: string, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,15 @@ import { dirname, relative } from 'node:path';
 import { formatNanoTimestamp } from '../../kube/index.js';
 import type { SimContainer } from './store.js';
 
-export class SimContainerLog {
+/** Where the output of a container goes. */
+export interface SimLog {
+  /** Again after a rotation. */
+  open(): void;
+  write(stream: 'stdout' | 'stderr', line: string): void;
+  close(): void;
+}
+
+export class SimContainerLog implements SimLog {
   readonly #path: string;
   readonly #stamp: () => bigint;
   #file: number | undefined;

@@ -11,7 +11,10 @@ import { SimContainers, simContainerStatus } from './containers.js';
 import { execStreams, requireRunning, type SimExec } from './exec.js';
 import type { FaultPlan } from './faults.js';
 import { type SimImage, SimImages } from './images.js';
+import { SimMemoryLog } from './memory-log.js';
+import { probeAnswer, type SimProbeAnswer, type SimProbeRequest } from './probe-answers.js';
 import { SimPodIps, SimSandboxes } from './sandboxes.js';
+import { type SimUsage, simUsageOf } from './stats.js';
 import { type SimSandbox, SimStore } from './store.js';
 import { attachStreams, forwardPort, type SimPortForward } from './streams.js';
 
@@ -25,6 +28,8 @@ export interface SimRuntimeOptions {
   readonly containerEvents?: boolean;
   /** Log files are written for sandboxes whose log directory is below this one; default: none. */
   readonly logRoot?: string;
+  /** Each container's last output is kept in memory, up to this much; default: none. */
+  readonly logBytes?: number;
   /** Serves ExecSync and Exec before annotations and commands do. */
   readonly exec?: SimExec;
   /** Serves pods' ports before annotations do. */
@@ -86,7 +91,15 @@ export class SimMachine {
       containerStatuses: (sandbox) => [...sandbox.containers].map(simContainerStatus),
     });
     const { store, images, events } = this;
-    this.containers = new SimContainers({ clock, store, images, events, stamp, logRoot: options.logRoot });
+    this.containers = new SimContainers({
+      clock,
+      store,
+      images,
+      events,
+      stamp,
+      logRoot: options.logRoot,
+      logBytes: options.logBytes,
+    });
     this.sandboxes = new SimSandboxes({
       store,
       events,
@@ -134,6 +147,26 @@ export class SimMachine {
   /** Breaks the open event streams; new ones can be opened. */
   breakEventStreams(): void {
     this.events.breakStreams();
+  }
+
+  /** What a container has printed of late, where output is kept in memory. */
+  memoryLog(containerId: string): SimMemoryLog | undefined {
+    const log = this.store.containers.get(containerId)?.log;
+    return log instanceof SimMemoryLog ? log : undefined;
+  }
+
+  /** What all containers use now. CPU time of containers that are removed is no longer part of it. */
+  usage(): SimUsage {
+    return simUsageOf(this.store.containers.values(), this.stamp());
+  }
+
+  /** What a probe over the network finds; undefined for a container that the runtime does not have. */
+  probe(containerId: string, request: SimProbeRequest): SimProbeAnswer | undefined {
+    const container = this.store.containers.get(containerId);
+    if (container === undefined) return undefined;
+    const { state, script } = container;
+    if (state.kind !== 'running') return { kind: 'refused' };
+    return probeAnswer(script.probes, request, this.clock.now() - Number(state.startedAt / 1_000_000n));
   }
 
   /** Makes a running container exit by itself. */

@@ -20,14 +20,22 @@
  * | exec-output    | text                | standard output of ExecSync                                           |
  * | exec-time      | duration            | how long ExecSync takes (0s)                                          |
  * | ports          | list                | `8080=echo` echoes what is sent to the port, `80=http` serves HTTP    |
+ * | probes         | list                | what `httpGet`, `tcpSocket` and `grpc` probes find (they are well)     |
+ * | usage-cpu      | quantity            | how many CPUs it uses: `250m` (0)                                     |
+ * | usage-memory   | quantity            | its working set: `64Mi` (1Mi)                                         |
  * | pull-time      | duration            | how long PullImage for this pod takes; names no container (the image's own) |
  *
  * `run-time` and `exit-code` may be lists such as `1s,1s,forever`: the n-th value holds for the n-th
  * attempt of the container, the last one for all that follow. Durations are Go durations (`1m30s`).
+ *
+ * `probes`, `usage-cpu` and `usage-memory` may change while the container runs: `100m:30s+2:10s` is a tenth of a CPU for 30 s,
+ * then two for 10 s, again and again; the last step holds if it has no duration. `probes` is `ok`, `fail`, `hang`, `refuse` or
+ * a status of HTTP, for all ports or each: `8080/ready=fail:20s+ok,9090=ok`.
  */
 import { errorText } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
-import { parseDuration } from '../../kube/index.js';
+import { parseDuration, parseQuantity } from '../../kube/index.js';
+import { type ProbeRule, parseProbeRules } from './probe-answers.js';
 import {
   forever,
   type Program,
@@ -36,6 +44,7 @@ import {
   termSteps,
   untilTerminated,
 } from './program.js';
+import { parseSchedule, type Schedule } from './schedule.js';
 import type { SimPortBehaviour } from './streams.js';
 
 export const simAnnotationPrefix = 'sim.nodelet.dev/';
@@ -55,6 +64,12 @@ export interface ContainerScript {
   readonly startError: string | undefined;
   readonly exec: ExecScript | undefined;
   readonly ports: ReadonlyMap<number, SimPortBehaviour>;
+  readonly probes: readonly ProbeRule[];
+  readonly usage: {
+    /** In CPUs. */
+    readonly cpus: Schedule<number> | undefined;
+    readonly memoryBytes: Schedule<number> | undefined;
+  };
 }
 
 type ScriptFieldCheck = (text: string) => unknown;
@@ -73,6 +88,9 @@ const checks: ReadonlyMap<string, ScriptFieldCheck> = new Map<string, ScriptFiel
   ['exec-output', String],
   ['exec-time', durationMs],
   ['ports', portBehaviours],
+  ['probes', parseProbeRules],
+  ['usage-cpu', usage],
+  ['usage-memory', usage],
   ['pull-time', durationMs],
 ]);
 
@@ -158,8 +176,31 @@ export function scriptOf(container: ScriptedContainer, sandboxAnnotations: Annot
     exec: scriptedExec
       ? { exitCode: execExitCode ?? 0, output: execOutput ?? '', durationMs: execMs ?? 0 }
       : undefined,
-    ports: read('ports', portBehaviours) ?? new Map(),
+    ports: read('ports', portBehaviours) ?? noPorts,
+    probes: read('probes', parseProbeRules) ?? noProbes,
+    usage: usageOf(read('usage-cpu', usage), read('usage-memory', usage)),
   };
+}
+
+// Shared by all containers without any, of which there may be very many.
+const noPorts: ContainerScript['ports'] = new Map();
+const noProbes: ContainerScript['probes'] = [];
+const noUsage: ContainerScript['usage'] = { cpus: undefined, memoryBytes: undefined };
+
+function usageOf(
+  cpus: Schedule<number> | undefined,
+  memoryBytes: Schedule<number> | undefined,
+): ContainerScript['usage'] {
+  return cpus === undefined && memoryBytes === undefined ? noUsage : { cpus, memoryBytes };
+}
+
+/** An amount that changes with time, in whole units and their fractions. */
+function usage(text: string): Schedule<number> {
+  return parseSchedule(text, (value) => {
+    const amount = Number(parseQuantity(value).nanos) / 1e9;
+    if (amount < 0) throw new Error(`"${value}" is less than nothing`);
+    return amount;
+  });
 }
 
 function endingSteps(runMs: number, code: number): readonly ProgramStep[] {

@@ -1,12 +1,51 @@
-/** The statistics of a simulated runtime: valid messages of nearly idle containers. */
+/** The statistics of a simulated runtime: what the script of each container says that it uses. */
 import type { ContainerStats, PodSandboxStats } from '../../cri/index.js';
+import { scheduledSum, scheduledValue } from './schedule.js';
 import type { SimContainer, SimSandbox } from './store.js';
 
-const workingSetBytes = 1024 * 1024;
+const idleMemoryBytes = 1024 * 1024;
+
+/** What a container uses now, and all the CPU time that it has used. */
+export interface SimUsage {
+  readonly cpus: number;
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+}
+
+const nothing: SimUsage = { cpus: 0, cpuMs: 0, memoryBytes: 0 };
+
+export function simUsage({ state, script }: SimContainer, atNs: bigint): SimUsage {
+  if (state.kind !== 'running' && state.kind !== 'exited') return nothing;
+  const { cpus, memoryBytes } = script.usage;
+  const endNs = state.kind === 'exited' ? state.finishedAt : atNs;
+  const ranMs = Math.max(0, Number(endNs - state.startedAt) / 1e6);
+  const cpuMs = cpus === undefined ? 0 : scheduledSum(cpus, ranMs);
+  if (state.kind === 'exited') return { ...nothing, cpuMs };
+  return {
+    cpus: cpus === undefined ? 0 : scheduledValue(cpus, ranMs),
+    cpuMs,
+    memoryBytes: memoryBytes === undefined ? idleMemoryBytes : scheduledValue(memoryBytes, ranMs),
+  };
+}
+
+/** Of all containers, with the CPU time of those that have exited. */
+export function simUsageOf(containers: Iterable<SimContainer>, atNs: bigint): SimUsage {
+  let sum = nothing;
+  for (const container of containers) {
+    const { cpus, cpuMs, memoryBytes } = simUsage(container, atNs);
+    sum = {
+      cpus: sum.cpus + cpus,
+      cpuMs: sum.cpuMs + cpuMs,
+      memoryBytes: sum.memoryBytes + memoryBytes,
+    };
+  }
+  return sum;
+}
 
 export function simContainerStats(container: SimContainer, atNs: bigint): ContainerStats {
   const { config, state } = container;
   const running = state.kind === 'running';
+  const used = simUsage(container, atNs);
   return {
     attributes: {
       id: container.id,
@@ -14,8 +53,8 @@ export function simContainerStats(container: SimContainer, atNs: bigint): Contai
       labels: config.labels,
       annotations: config.annotations,
     },
-    cpu: running ? cpu(atNs) : undefined,
-    memory: running ? memory(atNs) : undefined,
+    cpu: running ? cpu(atNs, used) : undefined,
+    memory: running ? memory(atNs, used.memoryBytes) : undefined,
     writableLayer: {
       timestamp: atNs,
       fsId: { mountpoint: '/sim' },
@@ -30,6 +69,7 @@ export function simContainerStats(container: SimContainer, atNs: bigint): Contai
 export function simSandboxStats(sandbox: SimSandbox, atNs: bigint): PodSandboxStats {
   const { config } = sandbox;
   const running = [...sandbox.containers].filter(({ state }) => state.kind === 'running');
+  const used = simUsageOf(sandbox.containers, atNs);
   return {
     attributes: {
       id: sandbox.id,
@@ -38,8 +78,8 @@ export function simSandboxStats(sandbox: SimSandbox, atNs: bigint): PodSandboxSt
       annotations: config.annotations,
     },
     linux: {
-      cpu: cpu(atNs),
-      memory: memory(atNs),
+      cpu: cpu(atNs, used),
+      memory: memory(atNs, used.memoryBytes),
       network: {
         timestamp: atNs,
         defaultInterface: {
@@ -59,22 +99,23 @@ export function simSandboxStats(sandbox: SimSandbox, atNs: bigint): PodSandboxSt
   };
 }
 
-function cpu(timestamp: bigint): ContainerStats['cpu'] {
+function cpu(timestamp: bigint, { cpus, cpuMs }: SimUsage): ContainerStats['cpu'] {
   return {
     timestamp,
-    usageCoreNanoSeconds: { value: 0 },
-    usageNanoCores: { value: 0 },
+    usageCoreNanoSeconds: { value: Math.round(cpuMs * 1e6) },
+    usageNanoCores: { value: Math.round(cpus * 1e9) },
     psi: undefined,
   };
 }
 
-function memory(timestamp: bigint): ContainerStats['memory'] {
+function memory(timestamp: bigint, usedBytes: number): ContainerStats['memory'] {
+  const bytes = Math.round(usedBytes);
   return {
     timestamp,
-    workingSetBytes: { value: workingSetBytes },
+    workingSetBytes: { value: bytes },
     availableBytes: { value: 0 },
-    usageBytes: { value: workingSetBytes },
-    rssBytes: { value: workingSetBytes },
+    usageBytes: { value: bytes },
+    rssBytes: { value: bytes },
     pageFaults: { value: 0 },
     majorPageFaults: { value: 0 },
     psi: undefined,

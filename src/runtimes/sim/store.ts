@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { LinuxContainerResources } from '../../cri/index.js';
 import { type ContainerExit, PodStore, type StoredContainer, type StoredSandbox } from '../pod-store.js';
-import type { SimContainerLog } from './logs.js';
+import type { SimLog } from './logs.js';
 import type { SimProcess } from './process.js';
 import type { ContainerScript } from './script.js';
 
@@ -22,7 +22,7 @@ export interface SimContainer extends StoredContainer<SimSandbox> {
   readonly exitWaiters: Set<() => void>;
   /** The attached clients. */
   readonly outputListeners: Set<(stream: 'stdout' | 'stderr', bytes: Buffer) => void>;
-  readonly log: SimContainerLog | undefined;
+  readonly log: SimLog | undefined;
   resources: LinuxContainerResources | undefined;
   state: SimContainerState;
 }
