@@ -11,7 +11,9 @@ export {
   type LocalKubelet,
   type LocalServerOptions,
   SocketInUse,
+  type SocketRoute,
   type StopPodsRequest,
+  serveSocket,
   startLocalServer,
 } from './local/index.js';
 export { LogHealth } from './log-health.js';
@@ -19,4 +21,5 @@ export type { KubeletApiOptions, MainKubelet } from './main/contracts.js';
 export { startKubeletApi } from './main/kubelet-api.js';
 export { runningPodsRoute } from './pods.js';
 export { type ReadonlyServerOptions, startHealthz, startReadOnly } from './readonly.js';
+export { type CaBundle, readCaBundle } from './tls/ca-bundle.js';
 export type { ServingKeyPair } from './tls/secure-serving.js';

@@ -1,10 +1,11 @@
 /** `/containerLogs/{namespace}/{pod}/{container}`: a container's log, now or as it grows. */
 import { errorText } from '../../async/index.js';
-import { findPodContainer } from '../../kube/index.js';
+import { findPodContainer, runtimeContainerId } from '../../kube/index.js';
 import {
   type LogSinks,
   logOptions,
   readContainerLogs,
+  readKeptLog,
   selectLogContainer,
 } from '../../runtime-manager/logs/index.js';
 import { type BodySink, type RouteResponse, text } from '../responses.js';
@@ -54,16 +55,15 @@ function containerLogs(
     status: 200,
     headers: {},
     body: {
-      stream: (sink, signal) =>
-        readContainerLogs({
-          cri: kubelet.runtime,
-          clock: kubelet.clock,
-          timeline: kubelet.timeline,
-          containerId: selected.containerId,
-          options: logOptions(request, kubelet.clock.now()),
-          sinks: sinksFor(stream, sink),
-          signal,
-        }),
+      stream: (sink, signal) => {
+        const { containerId } = selected;
+        const options = logOptions(request, kubelet.clock.now());
+        const sinks = sinksFor(stream, sink);
+        const log = kubelet.keptLog?.(runtimeContainerId(containerId));
+        if (log !== undefined) return readKeptLog({ log, options, sinks, signal });
+        const { runtime: cri, clock, timeline } = kubelet;
+        return readContainerLogs({ cri, clock, timeline, containerId, options, sinks, signal });
+      },
       // The first error may be long in coming, so a reader of stderr alone still gets a failure as the
       // status.
       headAtOnce: stream !== 'Stderr',

@@ -3,6 +3,7 @@
 import type { Clock } from '../../async/index.js';
 import type { CriRuntime, ObservedPod } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
+import type { KeptLog } from '../../runtime-manager/logs/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { StreamMetrics } from '../metrics.js';
 
@@ -12,6 +13,8 @@ export interface ApiKubelet {
   /** The pods that the runtime lists as running. */
   runningPods(): Promise<readonly ObservedPod[]>;
   readonly runtime: Pick<CriRuntime, 'containerStatus' | 'execSync' | 'exec' | 'attach' | 'portForward'>;
+  /** The log of a container whose runtime writes no file; undefined: read the file. */
+  keptLog?(containerId: string): KeptLog | undefined;
   readonly clock: Clock;
   readonly timeline: Timeline;
 }

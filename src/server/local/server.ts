@@ -1,11 +1,10 @@
 /** The local server: the kubelet API and more for commands of the same user, on a unix socket. */
-import { lstat } from 'node:fs/promises';
 import { systemClock } from '../../async/index.js';
 import type { Kubelet } from '../../kubelet/index.js';
 import { podRoutes } from '../api/index.js';
 import { describeNodeRoute } from '../describe-node.js';
 import { healthzRoutes, pingCheck } from '../healthz.js';
-import { type ServerListener, serve } from '../listen.js';
+import type { ServerListener } from '../listen.js';
 import { configzRoute } from '../main/debug.js';
 import { statsRoutes } from '../main/stats.js';
 import { json } from '../responses.js';
@@ -15,7 +14,7 @@ import { watchRoute } from '../watch.js';
 import { whatIfRoutes } from '../what-if.js';
 import type { LocalInfo, LocalServerOptions } from './contracts.js';
 import { explainRoutes } from './explain.js';
-import { bindSocket, unlinkSocket } from './socket.js';
+import { serveRoutesOnSocket } from './serve-socket.js';
 import { stopRoute } from './stop.js';
 
 export type LocalKubelet = Pick<
@@ -40,22 +39,8 @@ export async function startLocalServer(
   kubelet: LocalKubelet,
   options: LocalServerOptions,
 ): Promise<ServerListener> {
-  const { socketPath, timeline, limits = {}, clock = systemClock } = options;
-  const routes = localRoutes(kubelet, options, clock.now());
-  const listener = await serve(
-    routes,
-    { name: 'local', timeline, clock, limits },
-    { text: socketPath, bind: (server) => bindSocket(server, socketPath) },
-  );
-  const { ino } = await lstat(socketPath);
-  return {
-    address: () => listener.address(),
-    async close() {
-      // Unlink first, so that a new server may take the name while old responses finish.
-      await unlinkSocket(socketPath, ino);
-      await listener.close();
-    },
-  };
+  const { clock = systemClock } = options;
+  return await serveRoutesOnSocket(localRoutes(kubelet, options, clock.now()), options);
 }
 
 function localRoutes(kubelet: LocalKubelet, options: LocalServerOptions, startedAtMs: number): Route[] {

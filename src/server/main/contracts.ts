@@ -7,7 +7,8 @@ import type { Registry } from '../../metrics/index.js';
 import type { Tracer } from '../../tracing/index.js';
 import type { ApiKubelet } from '../api/index.js';
 import type { ServerKubelet } from '../contracts.js';
-import type { ListenOptions } from '../listen.js';
+import type { ListenOptions, ListenTarget } from '../listen.js';
+import type { CaBundle } from '../tls/ca-bundle.js';
 import type { ServingKeyPair } from '../tls/secure-serving.js';
 
 /** A `Kubelet` with statistics and a runtime that can make checkpoints. */
@@ -35,8 +36,12 @@ export interface KubeletApiOptions extends Pick<ListenOptions, 'timeline' | 'clo
    * Undefined refuses the handshake; the port stays open.
    */
   readonly servingCertificate: () => ServingKeyPair | undefined;
+  /** Whom client certificates are verified with, instead of the file that `config` names. */
+  readonly clientAuthorities?: CaBundle;
   /** For token and access reviews; required for webhook authentication and authorization. */
   readonly api?: Pick<KubeApi, 'create'> | undefined;
+  /** Where to listen instead of at `config.address`:`config.port`. */
+  readonly place?: ListenTarget;
   /** Checkpoints are kept below this directory. */
   readonly rootDir: string;
   readonly version: string;

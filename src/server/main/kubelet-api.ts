@@ -7,7 +7,7 @@ import { ClientCertificates, leadsTo } from '../auth/client-certificates.js';
 import { apiGate } from '../auth/gate.js';
 import { TokenReviews } from '../auth/token-reviews.js';
 import { mainLimits } from '../limits.js';
-import { listen, type ServerListener } from '../listen.js';
+import { listen, type ServeOptions, type ServerListener, serve } from '../listen.js';
 import { flushStderr, LogHealth } from '../log-health.js';
 import { type AuthMetrics, createAuthMetrics, createRequestMetrics } from '../metrics.js';
 import { readCaBundle } from '../tls/ca-bundle.js';
@@ -21,7 +21,7 @@ import { mainRoutes } from './main-routes.js';
 
 /**
  * Rejects when the configuration is impossible, or the port is taken. Listens on
- * `config.address`:`config.port` and nowhere else.
+ * `config.address`:`config.port`, or at the given place, and nowhere else.
  */
 export async function startKubeletApi(
   kubelet: MainKubelet,
@@ -41,18 +41,21 @@ export async function startKubeletApi(
   }
   checkApi(options);
   const { clientCAFile } = config.authentication.x509;
+  const { clientAuthorities } = options;
   const clientCa =
-    clientCAFile === ''
-      ? undefined
-      : await reloadedFiles({
-          paths: [clientCAFile],
-          what: 'the client CA bundle',
-          reloads: options.gates.enabled('ReloadKubeletClientCAFile'),
-          parse: ([pem = '']) => readCaBundle(pem),
-          onChange: () => secure.authoritiesChanged((peer, bundle) => leadsTo(peer, bundle, clock.now())),
-          clock,
-          timeline,
-        });
+    clientAuthorities !== undefined
+      ? { current: () => clientAuthorities, close: () => {} }
+      : clientCAFile === ''
+        ? undefined
+        : await reloadedFiles({
+            paths: [clientCAFile],
+            what: 'the client CA bundle',
+            reloads: options.gates.enabled('ReloadKubeletClientCAFile'),
+            parse: ([pem = '']) => readCaBundle(pem),
+            onChange: () => secure.authoritiesChanged((peer, bundle) => leadsTo(peer, bundle, clock.now())),
+            clock,
+            timeline,
+          });
   const secure: TlsServing = secureServing({
     certificate: servingCertificate,
     clientCa: clientCa === undefined ? undefined : () => clientCa.current(),
@@ -61,7 +64,7 @@ export async function startKubeletApi(
   });
   const metrics = createAuthMetrics(kubelet.registry);
   const gate = apiGate({
-    authenticators: authenticators(options, secure, () => clientCa?.current(), metrics),
+    authenticators: authenticators(options, secure, clientCa && (() => clientCa.current()), metrics),
     access: accessReviews(kubelet.nodeName, options, metrics),
     clock,
     timeline,
@@ -70,10 +73,8 @@ export async function startKubeletApi(
   try {
     const routes = mainRoutes(kubelet, options, logHealth);
     const port = { tracer: options.tracer ?? forwardingTracer(), isOpenToAll: false };
-    const listener = await listen(tracedRoutes(routes, port), {
+    const serving: ServeOptions = {
       name: 'main',
-      address: config.address,
-      port: config.port,
       timeline,
       clock,
       limits: { ...mainLimits, ...limits },
@@ -85,7 +86,13 @@ export async function startKubeletApi(
         'readwrite',
         config.enableDebuggingHandlers,
       ),
-    });
+    };
+    const traced = tracedRoutes(routes, port);
+    const { place } = options;
+    const listener =
+      place === undefined
+        ? await listen(traced, { ...serving, address: config.address, port: config.port })
+        : await serve(traced, serving, place);
     logHealth.start();
     return {
       address: () => listener.address(),
@@ -114,13 +121,13 @@ function checkApi({ config, api }: KubeletApiOptions): void {
 function authenticators(
   { config, api, clock = systemClock }: KubeletApiOptions,
   secure: TlsServing,
-  bundle: () => ReturnType<typeof readCaBundle> | undefined,
+  bundle: (() => ReturnType<typeof readCaBundle>) | undefined,
   metrics: AuthMetrics,
 ): Authenticators {
-  const { webhook, anonymous, x509 } = config.authentication;
+  const { webhook, anonymous } = config.authentication;
   return {
     anonymous: anonymous.enabled,
-    ...(x509.clientCAFile === ''
+    ...(bundle === undefined
       ? {}
       : {
           certificates: new ClientCertificates({
