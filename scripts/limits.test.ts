@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { controllerLimits } from '../src/controllers/limits.js';
 import { dbusLimits } from '../src/dbus/limits.js';
 import { grpcClientLimits, grpcServerLimits } from '../src/grpc/limits.js';
+import { hollowLimits } from '../src/hollow/limits.js';
 import { httpGetLimits } from '../src/http-get/limits.js';
 import { kubeApiLimits } from '../src/kube-api/limits.js';
 import { apiClientLimits } from '../src/kube-client/limits.js';
@@ -41,6 +42,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/server/limits.ts upgradeProxyLimits': upgradeProxyLimits,
   'src/server/limits.ts profileLimits': profileLimits,
   'src/server/limits.ts timelineLimits': timelineLimits,
+  'src/hollow/limits.ts hollowLimits': hollowLimits,
   'src/page/limits.ts pageLimits': pageLimits,
   'src/streaming/limits.ts streamingLimits': streamingLimits,
   'src/streaming/limits.ts webSocketLimits': webSocketLimits,

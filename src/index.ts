@@ -23,6 +23,16 @@ export {
 export { type Clock, systemClock, type Timer, VirtualClock } from './async/index.js';
 export { ConfigurationError, type LoadedConfiguration, type LoadOutcome } from './config/index.js';
 export { type CriClient, CriError, type CriRuntime, connectCri, serveCri } from './cri/index.js';
+export {
+  createHollowNodes,
+  type HollowKubeletApi,
+  type HollowNodeRequest,
+  type HollowNodeStatus,
+  type HollowNodes,
+  type HollowNodesOptions,
+  type HollowOutcome,
+  type NodeProfile,
+} from './hollow/index.js';
 export type * from './kube/types/index.js';
 export { SimulatedKubeApi } from './kube-api/index.js';
 export {
@@ -49,6 +59,7 @@ export {
   type PodVolumes,
 } from './kubelet/index.js';
 export { Registry } from './metrics/index.js';
+export type { DescribedMachine } from './node/index.js';
 export type { PodSource, Snapshot, SourceContext, SourceName } from './pods/index.js';
 export type { ProbeNetwork } from './probes/index.js';
 export { filelessPodConfigs } from './runtime-manager/config/index.js';

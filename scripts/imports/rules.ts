@@ -34,7 +34,7 @@ const peers = [
 const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
 const agentMay = [...kubeletMay, 'kubelet', 'server'] as const;
 const bareNodeMay = [...agentMay, 'agent', 'kube-api', 'controllers', 'services'] as const;
-const everything = [...bareNodeMay, 'flags', 'bare-node', 'page', 'cli'] as const;
+const everything = [...bareNodeMay, 'flags', 'bare-node', 'hollow', 'page', 'cli'] as const;
 
 /** The rooms that each room may import from; itself is always allowed. `index` is src/index.ts. */
 export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
@@ -64,6 +64,7 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['server', [...kubeletMay, 'kubelet']],
   ['agent', agentMay],
   ['bare-node', bareNodeMay],
+  ['hollow', [...agentMay, 'flags', 'agent']],
   ['page', ['async', 'streaming', 'timeline', 'server']],
   ['cli', everything],
   ['index', everything],

@@ -44,6 +44,13 @@ export const commands: readonly Command[] = [
     },
   },
   {
+    name: 'hollow',
+    synopsis: '--nodes N',
+    about: 'let many simulated nodes join a cluster from one process, to test what runs there',
+    spec: async () => (await import('./hollow/options.js')).hollowSpec,
+    run: async (argv) => (await import('./hollow/index.js')).runHollow(argv),
+  },
+  {
     name: 'ps',
     synopsis: '',
     about: 'list the containers of all runs',

@@ -18,7 +18,7 @@ export {
 export * from './manifests/problem.js';
 export * from './manifests/static-pods.js';
 export { type FieldError, formatFieldError, formatFieldErrors } from './manifests/validation/field-errors.js';
-export { labelValue, qualifiedName } from './manifests/validation/names.js';
+export { dnsSubdomain, labelValue, qualifiedName } from './manifests/validation/names.js';
 export {
   objectDataLimitBytes,
   type StandaloneObject,
