@@ -6,11 +6,19 @@ export class VirtualClock implements Clock {
   /** Counted from the start: numbers near today's date are too coarse for fractions of a millisecond. */
   #nowMs = 0;
   #order = 0;
-  readonly #startMs: number;
+  #startMs: number;
   readonly #timers = new TimerHeap();
+  readonly #settleTurns: number;
 
-  constructor(startMs = Date.UTC(2026, 0, 1)) {
+  /** One turn settles all work that waits for promises and for this clock only; more let immediates follow each other. */
+  constructor(startMs = Date.UTC(2026, 0, 1), { settleTurns = 4 }: { readonly settleTurns?: number } = {}) {
     this.#startMs = startMs;
+    this.#settleTurns = settleTurns;
+  }
+
+  /** Sets the wall clock forward, or back; timers and `monotonic` do not notice. */
+  jumpWall(byMs: number): void {
+    this.#startMs += byMs;
   }
 
   now(): number {
@@ -32,26 +40,27 @@ export class VirtualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Moves time forward, firing each timer on the way and letting its work settle before the next. */
-  async advance(durationMs: number): Promise<void> {
+  /** Moves time forward, firing each timer on the way and letting its work settle before the next; stops early when asked to. */
+  async advance(durationMs: number, isOver: () => boolean = () => false): Promise<void> {
     const targetMs = this.#nowMs + durationMs;
-    await settle();
+    await settle(this.#settleTurns);
     for (;;) {
       const next = this.#timers.earliest();
       if (next === undefined || next.dueMs > targetMs) break;
       this.#timers.delete(next);
       this.#nowMs = Math.max(this.#nowMs, next.dueMs);
       next.fire();
-      await settle();
+      await settle(this.#settleTurns);
+      if (isOver()) return;
     }
     this.#nowMs = targetMs;
-    await settle();
+    await settle(this.#settleTurns);
   }
 
   /** Moves from timer to timer until the condition holds; throws if it does not hold within the limit. */
   async advanceUntil(condition: () => boolean, limitMs = 3_600_000): Promise<void> {
     const endMs = this.#nowMs + limitMs;
-    await settle();
+    await settle(this.#settleTurns);
     while (!condition()) {
       const next = this.#timers.earliest();
       if (next === undefined || next.dueMs > endMs) {

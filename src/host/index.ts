@@ -36,6 +36,12 @@ export { openRegular, readExactly, readLastBytes, readRegular, readWhole } from 
 export { removeEmptyTree } from './remove-empty-tree.js';
 export { removeTree } from './remove-tree.js';
 export { removeTreeHere } from './remove-tree-here.js';
-export { type HostCall, HostDied, type HostFault } from './simulated/faults.js';
+export {
+  type AroundHostCall,
+  type FaultCaller,
+  type HostCall,
+  HostDied,
+  type HostFault,
+} from './simulated/faults.js';
 export { SimulatedMachine } from './simulated/machine.js';
 export { type SimulatedHost, type SimulatedHostOptions, simulatedHost } from './simulated/simulated-host.js';

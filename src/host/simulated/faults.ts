@@ -46,7 +46,11 @@ export type FaultCaller = 'pool' | 'apart' | 'command';
 /** Makes calls for one caller. */
 export type MakeCall = <T>(operation: string, path: string, changing: boolean, effect: () => T) => Promise<T>;
 
+/** Stands around each call of a host: decides when it has its effect, if it does, and what the caller hears of it. */
+export type AroundHostCall = <T>(call: HostCall, caller: FaultCaller, effect: () => T) => Promise<T>;
+
 export interface CallRecordOptions {
+  readonly around: AroundHostCall | undefined;
   readonly faults: readonly HostFault[];
   readonly rememberedCalls: number;
   readonly onDeath: () => void;
@@ -57,6 +61,7 @@ export class CallRecord {
   readonly #calls: HostCall[] = [];
   readonly #rememberedCalls: number;
   readonly #onDeath: () => void;
+  readonly #around: AroundHostCall | undefined;
   #faults: HostFault[];
   #changingCalls = 0;
   #dead = false;
@@ -67,6 +72,7 @@ export class CallRecord {
     this.#faults = [...options.faults];
     this.#rememberedCalls = options.rememberedCalls;
     this.#onDeath = options.onDeath;
+    this.#around = options.around;
   }
 
   get calls(): readonly HostCall[] {
@@ -101,6 +107,7 @@ export class CallRecord {
       this.#calls.push(call);
       if (this.#calls.length > this.#rememberedCalls) this.#calls.shift();
     }
+    if (this.#around !== undefined) return this.#around(call, caller, effect);
     await this.#apply(call, 'before', caller);
     // Another call may have ended the process meanwhile; a dead process does nothing.
     if (this.#dead) throw new HostDied(call);

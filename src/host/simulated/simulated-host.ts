@@ -4,7 +4,14 @@ import type { Host, HostFiles, HostMounts } from '../host.js';
 import { makeShared } from '../make-shared.js';
 import { isBind, mountCalls } from '../mount-command.js';
 import { simulatedBlockDevices } from './block-devices.js';
-import { CallRecord, type FaultCaller, type HostCall, type HostFault, type MakeCall } from './faults.js';
+import {
+  type AroundHostCall,
+  CallRecord,
+  type FaultCaller,
+  type HostCall,
+  type HostFault,
+  type MakeCall,
+} from './faults.js';
 import { FileCalls } from './file-calls.js';
 import { heldPath } from './held-path.js';
 import { SimulatedMachine } from './machine.js';
@@ -16,6 +23,8 @@ export interface SimulatedHostOptions {
   /** The machine of an earlier host, as after a process restart. Default: a new one. */
   readonly machine?: SimulatedMachine;
   readonly faults?: readonly HostFault[];
+  /** Takes the place of `faults`. */
+  readonly around?: AroundHostCall;
   /** Default: 022. */
   readonly umask?: number;
   /** Default: `6.18.0`. */
@@ -41,6 +50,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): SimulatedHost
   const processId = machine.startProcess();
   const record = new CallRecord({
     faults: options.faults ?? [],
+    around: options.around,
     rememberedCalls: options.rememberedCalls ?? 10_000,
     onDeath: () => machine.endProcess(processId),
   });

@@ -17,7 +17,7 @@ import { SimContainerLog, SimContainerOutput, type SimLog } from './logs.js';
 import { SimMemoryLog } from './memory-log.js';
 import { SimProcess } from './process.js';
 import { scriptOf, validateSimAnnotations } from './script.js';
-import type { SimContainer, SimContainerState, SimSandbox, SimStore } from './store.js';
+import type { SimContainer, SimContainerState, SimObserver, SimSandbox, SimStore } from './store.js';
 
 export interface SimContainersOptions {
   readonly clock: Clock;
@@ -28,6 +28,7 @@ export interface SimContainersOptions {
   readonly logRoot: string | undefined;
   /** How much of each container's output is kept in memory; undefined: none. */
   readonly logBytes: number | undefined;
+  readonly observer: SimObserver | undefined;
 }
 
 const unknownExit = { exitCode: 255, reason: 'Unknown', message: '' } as const;
@@ -86,6 +87,7 @@ export class SimContainers {
       view: undefined,
     };
     store.addContainer(container);
+    this.#options.observer?.container?.(container);
     events.emit(ContainerEventType.CONTAINER_CREATED_EVENT, container.id, sandbox);
     return container.id;
   }
@@ -146,6 +148,7 @@ export class SimContainers {
     const container = this.find(containerId);
     if (container.state.kind !== 'running') return;
     if (timeout > 0) {
+      this.#options.observer?.signal?.(container, 'TERM', timeout);
       container.state.process.terminate();
       await this.#exited(container, timeout * 1000, signal);
     }
@@ -154,7 +157,9 @@ export class SimContainers {
 
   /** SIGKILL. */
   kill(container: SimContainer): void {
-    if (container.state.kind === 'running') container.state.process.kill();
+    if (container.state.kind !== 'running') return;
+    this.#options.observer?.signal?.(container, 'KILL', 0);
+    container.state.process.kill();
   }
 
   /** Stops it first if it is running; a missing container is no error. */
@@ -201,6 +206,13 @@ export class SimContainers {
     );
   }
 
+  /** Loses it as if it had never been. Its process ends with it. */
+  forget(id: string): void {
+    const container = this.find(id);
+    this.lose(container);
+    this.#options.store.removeContainer(container);
+  }
+
   /** After a reboot a running container has exited, in an unknown way. */
   lose(container: SimContainer): void {
     if (container.state.kind !== 'running') return;
@@ -223,6 +235,7 @@ export class SimContainers {
   #enter(container: SimContainer, state: SimContainerState): void {
     container.state = state;
     container.view = undefined;
+    this.#options.observer?.container?.(container);
   }
 
   /** Waits until it has exited or the limit is reached. */

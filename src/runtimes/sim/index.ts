@@ -8,4 +8,5 @@ export type { SimProbeAnswer, SimProbeRequest } from './probe-answers.js';
 export { SimRuntime } from './runtime.js';
 export { simAnnotationPrefix } from './script.js';
 export type { SimUsage } from './stats.js';
+export type { SimContainer, SimObserver, SimSandbox } from './store.js';
 export type { SimPortCall, SimPortForward } from './streams.js';

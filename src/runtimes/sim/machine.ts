@@ -15,7 +15,7 @@ import { SimMemoryLog } from './memory-log.js';
 import { probeAnswer, type SimProbeAnswer, type SimProbeRequest } from './probe-answers.js';
 import { SimPodIps, SimSandboxes } from './sandboxes.js';
 import { type SimUsage, simUsageOf } from './stats.js';
-import { type SimSandbox, SimStore } from './store.js';
+import { type SimObserver, type SimSandbox, SimStore } from './store.js';
 import { attachStreams, forwardPort, type SimPortForward } from './streams.js';
 
 export interface SimRuntimeOptions {
@@ -40,6 +40,8 @@ export interface SimRuntimeOptions {
   readonly cgroupDriver?: 'systemd' | 'cgroupfs';
   /** Part of all ids, so that those of two runtimes differ. */
   readonly seed?: string;
+  /** Sees what happens to sandboxes and containers at the moment when it happens. */
+  readonly observer?: SimObserver;
 }
 
 export type SimConditionName = 'RuntimeReady' | 'NetworkReady';
@@ -91,6 +93,7 @@ export class SimMachine {
       containerStatuses: (sandbox) => [...sandbox.containers].map(simContainerStatus),
     });
     const { store, images, events } = this;
+    const { observer } = options;
     this.containers = new SimContainers({
       clock,
       store,
@@ -99,11 +102,13 @@ export class SimMachine {
       stamp,
       logRoot: options.logRoot,
       logBytes: options.logBytes,
+      observer,
     });
     this.sandboxes = new SimSandboxes({
       store,
       events,
       stamp,
+      observer,
       containers: this.containers,
       ips: new SimPodIps(options.podCidr ?? '10.88.0.0/16'),
       runtimeHandlers: options.runtimeHandlers ?? [],
@@ -172,6 +177,16 @@ export class SimMachine {
   /** Makes a running container exit by itself. */
   exitContainer(containerId: string, exitCode: number, reason?: string): void {
     this.containers.exit(containerId, exitCode, reason);
+  }
+
+  /** Loses a container as if it had never been, without an event. */
+  forgetContainer(containerId: string): void {
+    this.containers.forget(containerId);
+  }
+
+  /** Loses a sandbox with its containers as if they had never been, without an event. */
+  forgetSandbox(sandboxId: string): void {
+    this.sandboxes.forget(sandboxId);
   }
 
   /** Kills the sandbox's own process; its containers run until they are stopped. */

@@ -11,7 +11,7 @@ import { sandboxStatus } from '../pod-status.js';
 import { sandboxName } from '../pod-store.js';
 import type { SimContainers } from './containers.js';
 import { validateSimAnnotations } from './script.js';
-import type { SimSandbox, SimStore } from './store.js';
+import type { SimObserver, SimSandbox, SimStore } from './store.js';
 
 export interface SimSandboxesOptions {
   readonly store: SimStore;
@@ -21,6 +21,7 @@ export interface SimSandboxesOptions {
   readonly ips: SimPodIps;
   readonly runtimeHandlers: readonly string[];
   readonly networkReady: () => boolean;
+  readonly observer: SimObserver | undefined;
 }
 
 export class SimSandboxes {
@@ -67,6 +68,7 @@ export class SimSandboxes {
       }
       sandbox.ip = ips.take();
     }
+    this.#options.observer?.sandbox?.(sandbox);
     events.emit(ContainerEventType.CONTAINER_CREATED_EVENT, sandbox.id, sandbox);
     events.emit(ContainerEventType.CONTAINER_STARTED_EVENT, sandbox.id, sandbox);
     return sandbox.id;
@@ -117,12 +119,24 @@ export class SimSandboxes {
     sandbox.ready = false;
     sandbox.view = undefined;
     this.#releaseNetwork(sandbox);
+    this.#options.observer?.sandbox?.(sandbox);
+  }
+
+  /** Loses it with its containers as if they had never been. */
+  forget(id: string): void {
+    const { store, containers } = this.#options;
+    const sandbox = store.sandboxes.get(id);
+    if (sandbox === undefined) return;
+    this.lose(sandbox);
+    for (const container of [...sandbox.containers]) containers.forget(container.id);
+    store.removeSandbox(sandbox);
   }
 
   #putDown(sandbox: SimSandbox): void {
     if (!sandbox.ready) return;
     sandbox.ready = false;
     sandbox.view = undefined;
+    this.#options.observer?.sandbox?.(sandbox);
     this.#options.events.emit(ContainerEventType.CONTAINER_STOPPED_EVENT, sandbox.id, sandbox);
   }
 

@@ -27,6 +27,15 @@ export interface SimContainer extends StoredContainer<SimSandbox> {
   state: SimContainerState;
 }
 
+/** Told after each change; a container of a sandbox that is gone has no further ones. */
+export interface SimObserver {
+  container?(container: SimContainer): void;
+  /** SIGTERM with what the caller of StopContainer allows for it, or SIGKILL. */
+  signal?(container: SimContainer, signal: 'TERM' | 'KILL', timeoutSeconds: number): void;
+  /** It was made, or is not ready any more. */
+  sandbox?(sandbox: SimSandbox): void;
+}
+
 export class SimStore extends PodStore<SimSandbox, SimContainer> {
   readonly #seed: string;
   #made = 0;
