@@ -154,7 +154,7 @@ export function select(
     };
     const choose = (): void => {
       const ready = channels.flatMap((channel, index) => (channel.ready ? [index] : []));
-      const chosen = ready[Math.floor(random() * ready.length)];
+      const chosen = ready.length > 1 ? ready[Math.floor(random() * ready.length)] : ready[0];
       if (chosen !== undefined && settle()) resolve(chosen);
     };
     if (channels.some((channel) => channel.ready)) {

@@ -95,6 +95,7 @@ export async function createClusterKubelet(
     clock,
     source: bundles,
     maxPods: given.config?.maxPods ?? 110,
+    random,
   });
   // The cycle: the kubelet's volumes ask for certificates, which are kept as long as the kubelet has their pods.
   const joined = new Link<Pick<MembershipDeps, 'pods' | 'volumes'>>('the membership');

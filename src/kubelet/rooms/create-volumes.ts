@@ -33,6 +33,7 @@ type VolumeSettings = Pick<
   | 'volumes'
   | 'objects'
   | 'claims'
+  | 'random'
   | 'tokens'
   | 'trustBundles'
   | 'podCertificates'
@@ -52,6 +53,7 @@ export interface VolumePorts {
 export function createVolumes(settings: VolumeSettings, ports: VolumePorts): PodVolumes {
   const {
     clock,
+    random,
     timeline,
     rootDir,
     nodeName,
@@ -81,6 +83,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
     plugins: volumePlugins({
       host,
       clock,
+      random,
       rootDir,
       objects: settings.objects ?? noObjects,
       nodeAllocatable,

@@ -1,8 +1,7 @@
 /** Reads the machine's properties from its files. */
-import { statfs } from 'node:fs/promises';
 import { arch, availableParallelism } from 'node:os';
 import path from 'node:path';
-import { blockBytesOf, type HostFiles, isMissing } from '../../host/index.js';
+import { type HostFiles, isMissing } from '../../host/index.js';
 import {
   countCpuList,
   type HugePages,
@@ -24,7 +23,7 @@ export interface MachineReader {
 export async function readMachineFacts({
   files,
   rootDir,
-  filesystemBytes = statFilesystem,
+  filesystemBytes = (directory) => filesystemOf(files, directory),
 }: MachineReader): Promise<MachineInfo> {
   const online = await firstText(files, ['/sys/devices/system/cpu/online']);
   return {
@@ -90,14 +89,13 @@ async function firstText(files: HostFiles, candidates: readonly string[]): Promi
 }
 
 /** A directory that is not there yet will be on the file system of the one that it is made in. */
-async function statFilesystem(directory: string): Promise<number> {
+async function filesystemOf(files: HostFiles, directory: string): Promise<number> {
   try {
-    const stats = await statfs(directory);
-    return stats.blocks * blockBytesOf(stats);
+    const { blocks, blockBytes } = await files.statFileSystem(directory);
+    return blocks * blockBytes;
   } catch (error) {
     const parent = path.dirname(directory);
-    const isThere = !(error instanceof Error && 'code' in error && error.code === 'ENOENT');
-    if (isThere || parent === directory) throw error;
-    return await statFilesystem(parent);
+    if (!isMissing(error) || parent === directory) throw error;
+    return filesystemOf(files, parent);
   }
 }

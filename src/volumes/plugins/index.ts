@@ -24,6 +24,7 @@ export { flexPrograms } from './flex/index.js';
 export interface VolumePluginsOptions {
   readonly host: Host;
   readonly clock: Clock;
+  readonly random?: () => number;
   /** In its canonical form. */
   readonly rootDir: string;
   /** Where ConfigMaps and Secrets come from. */
@@ -70,7 +71,7 @@ export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlu
     ...(onSwappable === undefined ? {} : { onSwappable }),
   });
   const sizes: MemorySizes = { nodeAllocatable, ...(podMemoryLimit === undefined ? {} : { podMemoryLimit }) };
-  const context = { host, clock, rootDir, directories, sizes, allowsUsers };
+  const context = { host, clock, random: options.random, rootDir, directories, sizes, allowsUsers };
   const readSecret = options.readSecret ?? objects.secret.bind(objects);
   const readDiskSecret: ReadDiskSecret = async (...secret) => secretTexts(await readSecret(...secret));
   const disks = { host, clock, rootDir, runDiskTool, readSecret: readDiskSecret, warn };

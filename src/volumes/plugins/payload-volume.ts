@@ -15,6 +15,8 @@ import { podVolumeDirectory } from './volume-paths.js';
 export interface PayloadVolumeContext {
   readonly host: Host;
   readonly clock: Clock;
+  /** Names new directories; default: chance. */
+  readonly random?: (() => number) | undefined;
   readonly rootDir: string;
   readonly directories: EmptyDirectories;
   readonly sizes: MemorySizes;
@@ -34,7 +36,7 @@ export interface PayloadVolumeKind {
 }
 
 export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolumeKind): VolumePlugin {
-  const { host, clock, rootDir, directories, sizes } = context;
+  const { host, clock, random, rootDir, directories, sizes } = context;
   const directoryOf = ({ podUid, innerName }: VolumeRemains): EmptyDirectory => ({
     podUid,
     markerName: `wrapped_${innerName}`,
@@ -53,6 +55,7 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
     await writeAtomically({
       files: host.ownFiles,
       clock,
+      ...(random === undefined ? {} : { randomSuffix: () => String(Math.floor(random() * 2 ** 32)) }),
       directory: path,
       payload,
       beforeSwitch: async () => {

@@ -25,6 +25,8 @@ export interface TrustBundleCacheOptions {
   readonly clock: Clock;
   readonly source: TrustBundleSource;
   readonly maxPods: number;
+  /** Decides the order of certificates. Default: chance. */
+  readonly random?: (() => number) | undefined;
 }
 
 const keptMs = 5 * 60_000;
@@ -34,12 +36,13 @@ type TrustBundleSelection = Parameters<TrustBundles['bundle']>[0];
 
 export class CachedTrustBundles implements TrustBundles {
   readonly #options: TrustBundleCacheOptions;
-  readonly #seed = randomUUID();
+  readonly #seed: string;
   #generation = 0;
   readonly #kept: BoundedMap<string, { readonly text: string; readonly untilMs: number }>;
 
   constructor(options: TrustBundleCacheOptions) {
     this.#options = options;
+    this.#seed = options.random === undefined ? randomUUID() : String(options.random());
     this.#kept = new BoundedMap({
       maxEntries: Math.max(1, 2 * options.maxPods),
       maxBytes,
