@@ -156,6 +156,9 @@ describe('Backoff', () => {
     backoff.advance('k', 0, 0);
     expect(backoff.waiting('k', 1_000, 10_999)).toEqual({ delayMs: 10_000, untilMs: 11_000 });
     expect(backoff.waiting('k', 1_000, 11_000)).toBeUndefined();
+    // The clock was set back since: a second does not matter, an hour would be waited for.
+    expect(backoff.waiting('k', 1_000, 0)).toEqual({ delayMs: 10_000, untilMs: 11_000 });
+    expect(backoff.waiting('k', 3_600_000, 0)).toBeUndefined();
   });
   it('remembers a bounded number of keys', () => {
     const backoff = new Backoff({ initialMs: 1, maxMs: 2, resetAfterMs: 600_000, maxEntries: 2 });

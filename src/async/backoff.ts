@@ -44,6 +44,8 @@ export class Backoff {
   waiting(key: string, sinceMs: number, nowMs: number): BackoffWait | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || sinceMs - entry.lastUpdateMs > this.#options.resetAfterMs) return undefined;
+    // The clock was set back since: nobody knows how long ago that was, and the next time counts again.
+    if (sinceMs - nowMs > entry.delayMs) return undefined;
     const untilMs = sinceMs + entry.delayMs;
     return nowMs < untilMs ? { delayMs: entry.delayMs, untilMs } : undefined;
   }

@@ -188,6 +188,13 @@ export function observeSandbox(sandbox: CriSandbox): ObservedSandbox {
   };
 }
 
+function newestListedFirst(a: CriContainer, b: CriContainer): number {
+  return newestAttemptFirst(
+    { id: a.id, attempt: a.metadata?.attempt ?? 0, createdAtNs: a.createdAt },
+    { id: b.id, attempt: b.metadata?.attempt ?? 0, createdAtNs: b.createdAt },
+  );
+}
+
 /** Groups listed sandboxes and containers by pod. A pod without a sandbox is known by the labels of its containers. */
 export function groupByPod(
   sandboxes: readonly CriSandbox[],
@@ -199,7 +206,7 @@ export function groupByPod(
     name: string;
     namespace: string;
     sandboxes: ObservedSandbox[];
-    containers: ObservedContainer[];
+    containers: CriContainer[];
   }
   const groups = new Map<string, PodGroup>();
   for (const sandbox of sandboxes) {
@@ -228,12 +235,12 @@ export function groupByPod(
       group = { uid, name, namespace, sandboxes: [], containers: [] };
       groups.set(uid, group);
     }
-    group.containers.push(observeContainer(container));
+    group.containers.push(container);
   }
   return [...groups.values()].map((group) => ({
     ...group,
-    sandboxes: group.sandboxes.sort(newestSandboxFirst),
-    containers: group.containers.sort(newestFirst),
+    sandboxes: group.sandboxes.sort(newestAttemptFirst),
+    containers: group.containers.sort(newestListedFirst).map(observeContainer),
     observedAtMs,
   }));
 }
@@ -308,8 +315,11 @@ export function newestFirst(
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
-/** Orders by attempt, highest first, then as `newestFirst`. */
-export function newestSandboxFirst(
+/**
+ * Orders by attempt, highest first, then as `newestFirst`. The wall clock may have been set back since the first attempts: by
+ * its time alone the last one from before would be the newest for as long as that.
+ */
+export function newestAttemptFirst(
   a: { readonly attempt: number; readonly createdAtNs: bigint; readonly id: string },
   b: { readonly attempt: number; readonly createdAtNs: bigint; readonly id: string },
 ): number {

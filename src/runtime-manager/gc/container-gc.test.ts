@@ -1,3 +1,4 @@
+/** Tables of what garbage collection removes. */
 import { describe, expect, it } from 'vitest';
 import {
   containersToRemove,
@@ -7,10 +8,11 @@ import {
   sandboxesToRemove,
 } from './container-gc.js';
 
-const dead = (id: string, createdAt: number, podUid = 'p', name = 'c'): DeadContainer => ({
+const dead = (id: string, createdAt: number, podUid = 'p', name = 'c', attempt = 0): DeadContainer => ({
   id,
   name,
   podUid,
+  attempt,
   createdAtNs: BigInt(createdAt),
   isUnknown: false,
   mayStart: false,
@@ -39,6 +41,14 @@ describe('containersToRemove', () => {
       [],
       true,
       ['t0', 't1'],
+    ],
+    [
+      'one per container: the clock was set back between its attempts',
+      [dead('before', 9, 'p', 'c', 1), dead('after', 2, 'p', 'c', 2)],
+      { ...keepAll, maxPerContainer: 1 },
+      [],
+      true,
+      ['before'],
     ],
     ['none per container', three, { ...keepAll, maxPerContainer: 0 }, [], true, ['t0', 't1', 't2']],
     [
@@ -74,6 +84,7 @@ describe('sandboxesToRemove', () => {
   const sandbox = (id: string, createdAt: number, over: Partial<DeadSandbox> = {}): DeadSandbox => ({
     id,
     podUid: 'p',
+    attempt: 0,
     createdAtNs: BigInt(createdAt),
     isReady: false,
     hasContainers: false,
@@ -86,6 +97,12 @@ describe('sandboxesToRemove', () => {
       false,
       ['b', 'a'],
     ],
+    [
+      'the clock was set back between the attempts',
+      [sandbox('b', 9), sandbox('a', 1, { attempt: 1 })],
+      false,
+      ['b'],
+    ],
     ['the newest stays although it ended', [sandbox('b', 2), sandbox('a', 1)], false, ['a']],
     ['all of a deleted pod are removed', [sandbox('b', 2), sandbox('a', 1)], true, ['b', 'a']],
     ['one with a container stays', [sandbox('b', 2, { hasContainers: true })], true, []],
@@ -96,10 +113,11 @@ describe('sandboxesToRemove', () => {
 });
 
 describe('deadToRemoveAfter', () => {
-  const container = (id: string, name: string, state: string, createdAt: number) => ({
+  const container = (id: string, name: string, state: string, createdAt: number, restartCount = 0) => ({
     id,
     name,
     state,
+    restartCount,
     createdAtNs: BigInt(createdAt),
   });
   const containers = [
@@ -108,6 +126,9 @@ describe('deadToRemoveAfter', () => {
     container('a1', 'a', 'exited', 1),
     container('a0', 'a', 'exited', 0),
     container('b1', 'b', 'exited', 1),
+    // The clock was set back between the two.
+    container('c0', 'c', 'exited', 9),
+    container('c1', 'c', 'exited', 2, 1),
   ];
   it.each([
     ['keeps the newest of the name', 'a2', 1, false, ['a1', 'a0']],
@@ -115,7 +136,8 @@ describe('deadToRemoveAfter', () => {
     ['keeps as many as asked', 'a2', 2, false, ['a0']],
     ['an unknown id removes nothing', 'x', 1, false, []],
     ['no id removes nothing', undefined, 1, false, []],
-    ['all exited ones of a pod that must go', undefined, 5, true, ['a2', 'a1', 'a0', 'b1']],
+    ['all exited ones of a pod that must go', undefined, 5, true, ['a2', 'a1', 'a0', 'b1', 'c0', 'c1']],
+    ['keeps the last attempt', 'c1', 1, false, ['c0']],
   ])('%s', (_, diedId, keep, removeAll, expected) => {
     expect(deadToRemoveAfter(containers, diedId, keep, removeAll).map(({ id }) => id)).toEqual(expected);
   });

@@ -1,10 +1,11 @@
 /** Decides which dead containers and sandboxes to remove. */
-import { newestFirst } from '../../cri/index.js';
+import { newestAttemptFirst, newestFirst } from '../../cri/index.js';
 
 export interface DeadContainer {
   readonly id: string;
   readonly name: string;
   readonly podUid: string;
+  readonly attempt: number;
   readonly createdAtNs: bigint;
   readonly isUnknown: boolean;
   /** Whether it was created but not started, and is the newest of its name: it may start in a moment. */
@@ -50,7 +51,7 @@ export function containersToRemove({
   const remove = (oldestLast: readonly DeadContainer[], because: string): void =>
     void removals.push(...[...oldestLast].reverse().map((container) => ({ ...container, because })));
   let groups = [...groupBy(dead, ({ podUid, name }) => `${podUid}/${name}`).values()].map((group) =>
-    [...group].sort(newestFirst),
+    [...group].sort(newestAttemptFirst),
   );
   if (allSourcesReady) {
     const gone = (group: readonly DeadContainer[]): boolean => isPodGone(group[0]?.podUid ?? '');
@@ -77,6 +78,7 @@ export function containersToRemove({
 export interface DeadSandbox {
   readonly id: string;
   readonly podUid: string;
+  readonly attempt: number;
   readonly createdAtNs: bigint;
   readonly isReady: boolean;
   readonly hasContainers: boolean;
@@ -89,7 +91,7 @@ export function sandboxesToRemove(
 ): (DeadSandbox & { readonly because: string })[] {
   const remove: (DeadSandbox & { readonly because: string })[] = [];
   for (const [uid, ofPod] of groupBy(sandboxes, ({ podUid }) => podUid)) {
-    const sorted = [...ofPod].sort(newestFirst);
+    const sorted = [...ofPod].sort(newestAttemptFirst);
     const isGone = isPodGone(uid);
     const because = isGone ? podIsGone : 'the pod has a newer sandbox';
     for (const sandbox of isGone ? sorted : sorted.slice(1)) {
@@ -103,6 +105,7 @@ export interface ExitedContainer {
   readonly id: string;
   readonly name: string;
   readonly state: string;
+  readonly restartCount: number;
   readonly createdAtNs: bigint;
 }
 
@@ -124,7 +127,7 @@ export function deadToRemoveAfter(
   if (name === undefined) return [];
   return exited
     .filter((container) => container.name === name)
-    .sort(newestFirst)
+    .sort((a, b) => newestAttemptFirst({ ...a, attempt: a.restartCount }, { ...b, attempt: b.restartCount }))
     .slice(Math.max(1, keep))
     .map(because(tooManyOfContainer));
 }

@@ -19,6 +19,7 @@ export function deadContainers(containers: readonly Container[]): DeadContainer[
         id,
         name: labels[criLabels.containerName] ?? metadata?.name ?? '',
         podUid: labels[criLabels.podUid] ?? '',
+        attempt: metadata?.attempt ?? 0,
         createdAtNs: createdAt,
         isUnknown: observedState(state) === 'unknown',
         mayStart: state === ContainerState.CONTAINER_CREATED && isNewest(id),
@@ -32,7 +33,9 @@ export function oldEnough(
   nowMs: number,
 ): DeadContainer[] {
   const newestAllowedNs = BigInt(Math.trunc(nowMs - minAgeMs)) * 1_000_000n;
-  return dead.filter(({ createdAtNs }) => createdAtNs <= newestAllowedNs);
+  // Nobody knows the age of what was made in the future: the wall clock was set back since.
+  const nowNs = BigInt(Math.ceil(nowMs)) * 1_000_000n;
+  return dead.filter(({ createdAtNs }) => createdAtNs <= newestAllowedNs || createdAtNs > nowNs);
 }
 
 /** `occupied` names the sandboxes that have containers. */
@@ -40,6 +43,7 @@ export function seenSandboxes(listed: readonly PodSandbox[], occupied: ReadonlyS
   return listed.map(({ id, metadata, createdAt, state }) => ({
     id,
     podUid: metadata?.uid ?? '',
+    attempt: metadata?.attempt ?? 0,
     createdAtNs: createdAt,
     isReady: state === PodSandboxState.SANDBOX_READY,
     hasContainers: occupied.has(id),
@@ -53,8 +57,13 @@ function newestOfNames(containers: readonly Container[]): (id: string) => boolea
     const { labels } = container;
     const name = `${labels[criLabels.podUid]}/${labels[criLabels.containerName]}`;
     const known = newest.get(name);
-    if (known === undefined || container.createdAt > known.createdAt) newest.set(name, container);
+    if (known === undefined || isNewer(container, known)) newest.set(name, container);
   }
   const ids = new Set([...newest.values()].map(({ id }) => id));
   return (id) => ids.has(id);
+}
+
+function isNewer(a: Container, b: Container): boolean {
+  const [attempt = 0, other = 0] = [a.metadata?.attempt, b.metadata?.attempt];
+  return attempt === other ? a.createdAt > b.createdAt : attempt > other;
 }

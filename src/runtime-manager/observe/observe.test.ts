@@ -4,6 +4,7 @@ import {
   ContainerStatusResponse,
   CriError,
   type CriRuntime,
+  criAnnotations,
   criLabels,
   type Init,
   type ListContainersRequest,
@@ -26,6 +27,7 @@ interface Shown {
     id: string;
     sandbox: string;
     createdAt: bigint;
+    restarts?: number;
     state?: ContainerState;
     message?: string;
     exit?: [number, string];
@@ -87,6 +89,7 @@ function showing({ sandboxes = [], containers = [] }: Shown, overrides: Partial<
             exitCode: found?.exit?.[0],
             reason: found?.exit?.[1],
             labels: { ...labels, [criLabels.containerName]: 'app' },
+            annotations: { [criAnnotations.restartCount]: String(found?.restarts ?? 0) },
           },
         });
       },
@@ -142,6 +145,19 @@ describe('podStatus', () => {
     expect(status.containers.map(({ id }) => id)).toEqual(['second', 'first']);
     expect(status.activeContainers.map(({ id }) => id)).toEqual(['second']);
     expect(status.ips).toEqual(['10.0.0.2', 'fd00::2']);
+  });
+
+  it('orders attempts by their number: the clock may have been set back between them', async () => {
+    const status = await read(
+      showing({
+        sandboxes: [{ id: 'one', attempt: 0 }],
+        containers: [
+          { id: 'first', sandbox: 'one', createdAt: 9n, state: EXITED },
+          { id: 'second', sandbox: 'one', createdAt: 2n, restarts: 1 },
+        ],
+      }),
+    );
+    expect(status.containers.map(({ id }) => id)).toEqual(['second', 'first']);
   });
 
   it.each([

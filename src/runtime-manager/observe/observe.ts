@@ -7,8 +7,7 @@ import {
   groupByPod,
   isNotFound,
   type KnownFaultId,
-  newestFirst,
-  newestSandboxFirst,
+  newestAttemptFirst,
   type ObservedContainerStatus,
   type ObservedPod,
   type ObservedPodStatus,
@@ -177,8 +176,10 @@ function described(
   unsortedContainers: readonly ObservedContainerStatus[],
   parts: PodParts['containers'],
 ): Pick<ObservedPodStatus, 'ips' | 'sandboxes' | 'containers' | 'activeContainers'> {
-  const sandboxes = [...unsortedSandboxes].sort(newestSandboxFirst);
-  const containers = [...unsortedContainers].sort(newestFirst);
+  const sandboxes = [...unsortedSandboxes].sort(newestAttemptFirst);
+  const containers = [...unsortedContainers].sort((a, b) =>
+    newestAttemptFirst({ ...a, attempt: a.restartCount }, { ...b, attempt: b.restartCount }),
+  );
   const newest = sandboxes[0]?.ready === true ? sandboxes[0] : undefined;
   const active = new Set(parts.filter(({ sandboxId }) => sandboxId === newest?.id).map(({ id }) => id));
   return {
