@@ -40,6 +40,7 @@ export default defineConfig({
             'ui/**/*.test.ts',
             'bench/**/*.test.ts',
             'fuzz/**/*.test.ts',
+            'simulation/**/*.test.ts',
             'soak/**/*.test.ts',
             'test/sim/**/*.test.ts',
             'test/contract/**/*.{sim,process,linux}.test.ts',

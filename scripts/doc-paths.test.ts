@@ -6,13 +6,13 @@ import { expect, it } from 'vitest';
 import { allowedRooms } from './imports/rules.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const pages = ['.', 'docs', 'bench', 'examples', 'fuzz', 'soak', 'test/env'].flatMap((dir) =>
+const pages = ['.', 'docs', 'bench', 'examples', 'fuzz', 'simulation', 'soak', 'test/env'].flatMap((dir) =>
   readdirSync(path.join(root, dir))
     .filter((name) => name.endsWith('.md'))
     .map((name) => path.join(dir, name)),
 );
 
-const topDirectories = ['src', 'test', 'scripts', 'bench', 'fuzz', 'soak', 'docs', 'examples'];
+const topDirectories = ['src', 'test', 'scripts', 'bench', 'fuzz', 'simulation', 'soak', 'docs', 'examples'];
 
 /** Where a path in backticks leads: from the root, or from `src/` when it begins with a room. */
 function target(written: string): string | undefined {

@@ -1,0 +1,109 @@
+/** What must hold of a node when nothing has gone wrong for a while: all that is wanted runs, and nothing else is left. */
+import type { Pod } from '../../src/kube/index.js';
+import { nodeName } from '../../test/sim/node-name.js';
+import { rootDir } from '../world/machine-files.js';
+import type { SimulatedNode } from '../world/simulated-node.js';
+import type { Users } from '../world/users.js';
+import type { RuntimeBook } from './runtime-book.js';
+import type { StatusBook } from './status-book.js';
+
+export interface QuietView {
+  readonly node: SimulatedNode;
+  readonly users: Users;
+  readonly book: RuntimeBook;
+  readonly statusBook: StatusBook;
+  /** Lines of the machine's mounts and files; empty while they are not looked at. */
+  readonly files: readonly string[];
+  /** The containers that ran when it came to rest. */
+  readonly rested?: readonly string[];
+}
+
+export async function quietProblems(view: QuietView): Promise<readonly string[]> {
+  const { users, node } = view;
+  const pods = await users.list();
+  const mirrors = pods.filter(isMirror);
+  const own = pods.filter((pod) => !isMirror(pod));
+  const statics = [...users.statics.values()];
+  const known = new Set([
+    ...own.map(({ metadata }) => metadata.uid),
+    ...statics.map(({ metadata }) => metadata.uid),
+  ]);
+  return [
+    ...own.flatMap((pod) => podProblems(pod, view)),
+    ...statics.flatMap((pod) => staticProblems(pod, mirrors, view)),
+    ...mirrors
+      .filter(({ metadata }) => !statics.some((pod) => pod.metadata.name === metadata.name))
+      .map(({ metadata }) => `mirror ${metadata.name} is left`),
+    ...node.runtime.allSandboxes
+      .filter(({ config }) => !known.has(config.metadata?.uid ?? ''))
+      .map(({ config }) => `the sandbox of ${config.metadata?.name} is left`),
+    ...leftFiles(view.files, known),
+    ...(view.rested === undefined ? [] : restarts(view, view.rested)),
+  ];
+}
+
+function isMirror({ metadata }: Pod): boolean {
+  return metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
+}
+
+function podProblems(pod: Pod, { users, book }: QuietView): string[] {
+  const { uid, name, deletionTimestamp } = pod.metadata;
+  const { phase, reason } = pod.status ?? {};
+  if (deletionTimestamp !== undefined) return [`pod ${name} is deleted and still there`];
+  if (phase === 'Succeeded' || phase === 'Failed') {
+    const running = book.runningOf(uid);
+    if (running.length > 0) return [`pod ${name} is ${phase} and runs`];
+    return users.fate(uid) === 'runs'
+      ? [`pod ${name} is ${phase} ${reason} ${pod.status?.message ?? ''}`]
+      : [];
+  }
+  switch (users.fate(uid)) {
+    case 'unsettled':
+      return [];
+    case 'ends':
+      return [`pod ${name} should have ended, and is ${phase}`];
+    case 'runs':
+      return [...runProblems(pod, book), ...readyProblems(pod)];
+  }
+}
+
+function runProblems({ metadata, spec }: Pod, book: RuntimeBook): string[] {
+  const running = book.runningOf(metadata.uid).filter(({ isStranger }) => !isStranger);
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const wanted = [...sidecars, ...spec.containers].map(({ name }) => name).sort();
+  const found = running.map(({ name }) => name).sort();
+  return wanted.join() === found.join() ? [] : [`pod ${metadata.name} runs [${found}], not [${wanted}]`];
+}
+
+function readyProblems({ metadata, status }: Pod): string[] {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  return ready === 'True' ? [] : [`pod ${metadata.name} is ${status?.phase} and not ready`];
+}
+
+function staticProblems(pod: Pod, mirrors: readonly Pod[], { book }: QuietView): string[] {
+  const mirror = mirrors.find(({ metadata }) => metadata.name === pod.metadata.name);
+  if (mirror === undefined) return [`static pod ${pod.metadata.name} has no mirror on ${nodeName}`];
+  return [...runProblems(pod, book), ...readyProblems(mirror)];
+}
+
+function leftFiles(lines: readonly string[], known: ReadonlySet<string>): string[] {
+  const below = `${rootDir}/pods/`;
+  return lines.flatMap((line) => {
+    const [, path = ''] = line.split(' ');
+    if (!path.startsWith(below)) return [];
+    const uid = path.slice(below.length).split('/')[0] ?? '';
+    return known.has(uid) ? [] : [`${line.split(' ').slice(0, 2).join(' ')} is left`];
+  });
+}
+
+/** Containers that were there and are not, though nothing happened. */
+function restarts({ node, users, book }: QuietView, rested: readonly string[]): string[] {
+  const now = new Map(node.runtime.allContainers.map((container) => [container.id, container]));
+  return rested.flatMap((id) => {
+    const known = book.containers.get(id);
+    if (now.get(id)?.state.kind === 'running' || known === undefined) return [];
+    return users.fate(known.podUid) === 'runs'
+      ? [`container ${known.name} of ${known.podUid} does not run on`]
+      : [];
+  });
+}

@@ -1,0 +1,111 @@
+/** What users of a simulated cluster did, and what they may expect of it. */
+import type { Pod } from '../../src/kube/index.js';
+import { resources } from '../../src/kube-client/index.js';
+import type { PodDraft } from '../plan/step.js';
+import { fateOf, manifestOf, podOfDraft } from './pod-of-draft.js';
+import type { SimulatedNode } from './simulated-node.js';
+
+export interface WantedPod {
+  readonly uid: string;
+  readonly name: string;
+  readonly draft: PodDraft;
+}
+
+const namespace = 'default';
+
+export class Users {
+  /** By UID: all pods that ever were. */
+  readonly pods = new Map<string, WantedPod>();
+  readonly statics = new Map<string, Pod>();
+  /** The shortest grace that each pod was given. */
+  readonly #graceSeconds = new Map<string, number>();
+  readonly #node: SimulatedNode;
+
+  constructor(node: SimulatedNode) {
+    this.#node = node;
+  }
+
+  graceSeconds(uid: string): number | undefined {
+    return this.#graceSeconds.get(uid);
+  }
+
+  async create(name: string, draft: PodDraft): Promise<void> {
+    const { api } = this.#node;
+    if ((await this.find(name)) !== undefined) return;
+    if (draft.volumes === true) await this.configure(name, 'first');
+    const pod = await api.create(resources.pods, podOfDraft(name, draft));
+    const { uid } = pod.metadata;
+    this.pods.set(uid, { uid, name, draft });
+    this.#graceSeconds.set(uid, draft.graceSeconds);
+  }
+
+  async configure(name: string, value: string): Promise<void> {
+    const { api } = this.#node;
+    const metadata = { name, namespace };
+    const map = { metadata, data: { key: value } };
+    const secret = { metadata, data: { token: Buffer.from(value).toString('base64') } };
+    await api.create(resources.configMaps, map).catch(() => api.update(resources.configMaps, map));
+    await api.create(resources.secrets, secret).catch(() => api.update(resources.secrets, secret));
+  }
+
+  async delete(name: string, graceSeconds: number | undefined): Promise<void> {
+    const pod = await this.find(name);
+    if (pod === undefined) return;
+    if (graceSeconds !== undefined) this.#shorten(pod.metadata.uid, graceSeconds);
+    await this.#node.api.delete(
+      resources.pods,
+      { namespace, name },
+      graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds },
+    );
+  }
+
+  async edit(name: string, image: string): Promise<void> {
+    await this.#patch(name, { spec: { containers: [{ name: 'app', image }] } });
+  }
+
+  async resize(name: string, cpu: string): Promise<void> {
+    const resized = { requests: { cpu }, limits: { cpu } };
+    await this.#patch(name, { spec: { containers: [{ name: 'app', resources: resized }] } }, 'resize');
+  }
+
+  manifest(name: string, image: string | undefined, graceSeconds: number): void {
+    if (image === undefined) {
+      this.statics.delete(name);
+      return;
+    }
+    const pod = manifestOf(name, image, graceSeconds);
+    this.statics.set(name, pod);
+    this.#shorten(pod.metadata.uid, graceSeconds);
+  }
+
+  async find(name: string): Promise<Pod | undefined> {
+    return (await this.list()).find(({ metadata }) => metadata.name === name);
+  }
+
+  async list(): Promise<readonly Pod[]> {
+    return (await this.#node.api.list(resources.pods)).items;
+  }
+
+  /** What this pod must come to when it is left alone. */
+  fate(uid: string): 'runs' | 'ends' | 'unsettled' {
+    const pod = this.pods.get(uid);
+    if (pod === undefined) return 'runs';
+    const fate = fateOf(pod.draft);
+    // What is not started again may have ended by any of the faults.
+    return fate === 'runs' && (pod.draft.restartPolicy ?? 'Always') !== 'Always' ? 'unsettled' : fate;
+  }
+
+  #shorten(uid: string, graceSeconds: number): void {
+    this.#graceSeconds.set(uid, Math.min(graceSeconds, this.#graceSeconds.get(uid) ?? graceSeconds));
+  }
+
+  async #patch(name: string, body: object, subresource?: 'resize'): Promise<void> {
+    if ((await this.find(name)) === undefined) return;
+    await this.#node.api.patch(
+      resources.pods,
+      { namespace, name },
+      { type: 'strategic', body },
+      subresource === undefined ? {} : { subresource },
+    );
+  }
+}
