@@ -22,6 +22,7 @@ export class Journal {
   readonly #say: (line: string) => void;
   readonly #known = new Set<string>();
   readonly findings: Finding[] = [];
+  readonly remarks: Finding[] = [];
   readonly events: SoakEvent[] = [];
   /** How often each kind of step was done, and how often it failed. */
   readonly counts = new Map<string, number>();
@@ -42,6 +43,14 @@ export class Journal {
     this.#known.add(text);
     this.findings.push({ atMs: this.#now(), text });
     this.#say(`FOUND ${text}`);
+  }
+
+  /** What the runtime left behind when it was killed; shown, and no fault of the agent's. */
+  remark(text: string): void {
+    if (this.#known.has(text) || this.remarks.length >= journalLimits.findings) return;
+    this.#known.add(text);
+    this.remarks.push({ atMs: this.#now(), text });
+    this.#say(`left by the runtime: ${text}`);
   }
 
   isKnown(text: string): boolean {

@@ -12,7 +12,8 @@ describe('arguments of a soak', () => {
     [['--minutes=0.5'], { durationMs: 30_000 }],
     [['--seed', '7', '--cluster'], { seed: 7, cluster: true }],
     [['--quick'], { durationMs: 2 * minute, quick: true }],
-    [['--report', 'x'], { reportDir: 'x' }],
+    [['--report', 'x'], { reportDir: 'x', snapshots: false }],
+    [['--snapshots'], { snapshots: true }],
   ];
   it.each(rows)('%j', (argv, expected) => {
     expect(parse(...argv)).toMatchObject(expected);

@@ -8,6 +8,8 @@ export interface SoakOptions {
   readonly cluster: boolean;
   /** Two minutes that show that everything works and say nothing about drift. */
   readonly quick: boolean;
+  /** Write the agent's heap to the report: when the judging begins, and at the end. */
+  readonly snapshots: boolean;
   /** Where the report is written. */
   readonly reportDir: string;
 }
@@ -19,6 +21,7 @@ export const usage = `Usage: npm run soak -- [flags]
   --seed N       where the plan starts from (default: one of the clock's, which is printed)
   --cluster      pods come from a real control plane, whose connections are cut too
   --quick        two minutes of everything, without a verdict on drift
+  --snapshots    write the agent's heap when the judging begins and at the end, which makes its RSS larger
   --report DIR   where the report is written (default soak/results)
 `;
 
@@ -34,6 +37,7 @@ export function parseOptions(argv: readonly string[], nowMs: number): SoakOption
       seed: { type: 'string' },
       cluster: { type: 'boolean' },
       quick: { type: 'boolean' },
+      snapshots: { type: 'boolean' },
       report: { type: 'string' },
     },
   });
@@ -60,6 +64,7 @@ export function parseOptions(argv: readonly string[], nowMs: number): SoakOption
     seed,
     cluster: values.cluster === true,
     quick,
+    snapshots: values.snapshots === true,
     reportDir: values.report ?? 'soak/results',
   };
 }

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Journal } from './journal.js';
-import { leftovers, type Seen, unsettled, type WantedPod } from './judge/census.js';
+import { leftByRuntime, leftovers, type Seen, unsettled, type WantedPod } from './judge/census.js';
 import { median } from './judge/drift.js';
 import { type QuietPoint, timelineLimitBytes } from './judge/figures.js';
 import { lastingPods } from './plan/plan.js';
@@ -55,6 +55,11 @@ export async function quietPoint(
     ],
     options,
   );
+  const runtime = await sampleRuntime(world.cri);
+  if (runtime !== undefined) {
+    const machine = sampleMachine(world.containerd, world.agent);
+    for (const text of leftByRuntime({ runtime, machine })) journal.remark(text);
+  }
   if (signal.aborted) return undefined;
   await forgetStarts(world, lasting);
   world.driver.calls.length = 0;

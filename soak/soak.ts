@@ -1,4 +1,6 @@
 /** One soak from its start to its clean-up: cycles of churn with faults, a quiet point after each, and samples all the time. */
+import { copyFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CleanupStack } from '../test/env/index.js';
 import { Churn } from './churn.js';
@@ -9,6 +11,7 @@ import type { SoakOptions } from './options.js';
 import { lastingPods, planCycle, scheduleOf } from './plan/plan.js';
 import { manifestOf } from './plan/shapes.js';
 import { quietPoint } from './quiet.js';
+import { askGauge } from './sample/agent-pages.js';
 import { SampleRing } from './sample/sample-ring.js';
 import { type Look, look } from './sample/sampler.js';
 import { createWorld, type SoakWorld } from './world/world.js';
@@ -78,7 +81,7 @@ interface CyclesOptions {
 
 async function cyclesOf(options: SoakOptions, on: CyclesOptions): Promise<void> {
   const { world, journal, points, nowMs, signal, say } = on;
-  const { cycles } = scheduleOf(options);
+  const { cycles, warmUpCycles } = scheduleOf(options);
   const churn = new Churn(world, journal);
   // A machine that is slow to settle makes fewer cycles of the same time; a quick one makes a few more.
   for (let index = 0; nowMs() < options.durationMs && index < 2 * cycles && !signal.aborted; index++) {
@@ -96,7 +99,16 @@ async function cyclesOf(options: SoakOptions, on: CyclesOptions): Promise<void> 
     if (point === undefined) return;
     points.push(point);
     say(lineOf(point));
+    if (options.snapshots && index === warmUpCycles) await keepHeap(world, options.reportDir, 'first');
   }
+  if (options.snapshots && !signal.aborted) await keepHeap(world, options.reportDir, 'last');
+}
+
+/** Two of them tell what there is more of: the developer tools of Chromium compare them. */
+async function keepHeap({ agent }: SoakWorld, reportDir: string, which: 'first' | 'last'): Promise<void> {
+  await askGauge(agent.gaugeSocket, 'snapshot');
+  await mkdir(reportDir, { recursive: true });
+  await copyFile(`${agent.gaugeSocket}.heapsnapshot`, join(reportDir, `${which}.heapsnapshot`));
 }
 
 /** Samples until it is over, and what must never be is looked for in each. */

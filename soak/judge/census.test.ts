@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { ContainerState as ContainerStateOf, Pod, PodStatus } from '../../src/kube/index.js';
 import type { PlannedPod, ShapeName } from '../plan/shapes.js';
 import type { SeenContainer, SeenSandbox } from '../sample/runtime-sample.js';
-import { doubles, type LeftSeen, leftovers, type Seen, unsettled, type WantedPod } from './census.js';
+import {
+  doubles,
+  type LeftSeen,
+  leftByRuntime,
+  leftovers,
+  type Seen,
+  unsettled,
+  type WantedPod,
+} from './census.js';
 
 const plan = (shape: ShapeName = 'plain'): PlannedPod => ({ name: 'a', shape, variant: 0, revision: 0 });
 const wanted = (shape: ShapeName = 'plain'): WantedPod[] => [{ plan: plan(shape), shownName: 'a-node' }];
@@ -156,7 +164,7 @@ describe('what is left', () => {
     machine: {
       mounts: ['/root/pods/u1/volumes/x', '/root/plugins/staged'],
       cgroups: ['/kubepods', '/kubepods/podu1', '/kubepods/podu1/c1'],
-      shims: 1,
+      shims: ['s1'],
       networkNamespaces: 1,
       links: 1,
       addresses: 1,
@@ -184,10 +192,6 @@ describe('what is left', () => {
     ['nothing', clean, undefined],
     ['a mount', machine({ mounts: ['/root/pods/u2/volumes/x'] }), /the mount .*u2/],
     ['a cgroup', machine({ cgroups: ['/kubepods/besteffort/podu2'] }), /the cgroup .*podu2/],
-    ['a shim', machine({ shims: 2 }), /2 shims for 1 pods/],
-    ['a network namespace', machine({ networkNamespaces: 2 }), /2 network namespaces/],
-    ['a link', machine({ links: 2 }), /2 links/],
-    ['an address', machine({ addresses: 2 }), /2 addresses/],
     ['a directory', files({ podDirectories: ['u1', 'u2'] }), /the directory of pod u2/],
     ['a log directory', files({ logDirectories: ['default_b_u2'] }), /the log directory default_b_u2/],
     [
@@ -212,5 +216,16 @@ describe('what is left', () => {
         problems.some((text) => problem.test(text)),
         problems.join('\n'),
       ).toBe(true);
+  });
+
+  it.each([
+    ['nothing', clean, []],
+    ['a shim', machine({ shims: ['s1', 's9'] }), ['the shim of sandbox s9']],
+    ['a network namespace', machine({ networkNamespaces: 2 }), ['2 network namespaces for 1 sandboxes']],
+    ['a link', machine({ links: 2 }), ['2 links of pods for 1 sandboxes']],
+    ['an address', machine({ addresses: 2 }), ['2 addresses of pods for 1 sandboxes']],
+  ])('by the runtime: %s', (_, all, expected) => {
+    expect(leftByRuntime(all)).toEqual(expected);
+    expect(leftovers(wanted(), all)).toEqual([]);
   });
 });

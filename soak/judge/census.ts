@@ -131,8 +131,6 @@ export function leftovers(
     uids.some((uid) => path.includes(uid) || path.includes(uid.replaceAll('-', '_')));
   const strangers = (what: string, paths: readonly string[]): string[] =>
     paths.filter((path) => !isOfWanted(path)).map((path) => `${what} ${path} is left`);
-  const exactly = (what: string, count: number): string[] =>
-    count === wanted.length ? [] : [`${count} ${what} for ${wanted.length} pods`];
   const known = new Set(uids);
   return [
     ...runtime.sandboxes
@@ -152,10 +150,23 @@ export function leftovers(
       'the cgroup',
       machine.cgroups.filter((path) => /(^|\/)pod[^/]*$/.test(path)),
     ),
-    ...exactly('shims', machine.shims),
-    ...exactly('network namespaces', machine.networkNamespaces),
-    ...exactly('links of pods', machine.links),
-    ...exactly('addresses of pods', machine.addresses),
+  ];
+}
+
+/**
+ * What is left on the machine of sandboxes that the runtime itself does not list. Nobody can ask it to remove them: a runtime that
+ * is killed while it starts a sandbox leaves it so.
+ */
+export function leftByRuntime({ runtime, machine }: Pick<LeftSeen, 'runtime' | 'machine'>): string[] {
+  const { sandboxes } = runtime;
+  const listed = new Set(sandboxes.map(({ id }) => id));
+  const more = (what: string, count: number): string[] =>
+    count > sandboxes.length ? [`${count} ${what} for ${sandboxes.length} sandboxes`] : [];
+  return [
+    ...machine.shims.filter((id) => !listed.has(id)).map((id) => `the shim of sandbox ${id}`),
+    ...more('network namespaces', machine.networkNamespaces),
+    ...more('links of pods', machine.links),
+    ...more('addresses of pods', machine.addresses),
   ];
 }
 

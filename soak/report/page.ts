@@ -1,4 +1,5 @@
 /** The report of a soak as one page: the verdict, what was found, and a plot of every figure. Pure. */
+import type { Finding } from '../journal.js';
 import { type Figure, figures, type JudgedFigure } from '../judge/figures.js';
 import { amount } from './amount.js';
 import { drawPlot, escapeText, type Plot } from './plot.js';
@@ -18,9 +19,7 @@ const markKinds: Readonly<Record<string, string>> = {
 
 export function pageOf(report: Report): string {
   const { options, result } = report;
-  const findings = result.journal.findings.map(
-    ({ atMs, text }) => `<li><b>${Math.round(atMs / 1000)} s</b> <code>${escapeText(text)}</code></li>`,
-  );
+  const { findings, remarks } = result.journal;
   const seen = new Set(result.journal.events.map(({ what }) => what));
   const legend = Object.entries(markKinds)
     .filter(([kind]) => seen.has(kind))
@@ -37,12 +36,21 @@ export function pageOf(report: Report): string {
 <p>${result.points.length} quiet points, ${result.lives} lives of the agent. Dots are quiet points; the grey part is the
 warm-up, which is not judged. “Rise” is what a fitted line rises over the judged time.</p>
 <p class="legend">${legend.join(' ')}</p>
-${findings.length === 0 ? '' : `<h2>Found</h2><ul>${findings.join('\n')}</ul>`}
+${listOf('Found', findings)}
+${listOf('Left by the runtime, which does not list it', remarks)}
 <div class="plots">
 ${plots.join('\n')}
 </div>
 </html>
 `;
+}
+
+function listOf(title: string, found: readonly Finding[]): string {
+  if (found.length === 0) return '';
+  const items = found.map(
+    ({ atMs, text }) => `<li><b>${Math.round(atMs / 1000)} s</b> <code>${escapeText(text)}</code></li>`,
+  );
+  return `<h2>${title}</h2><ul>${items.join('\n')}</ul>`;
 }
 
 function plotOf(figure: Figure, { schedule, result, judged }: Report): Plot {

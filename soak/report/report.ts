@@ -32,6 +32,7 @@ export async function writeReport(report: Report): Promise<string> {
     wasBrokenOff,
     judged: judged.map(({ figure, drift }) => ({ figure: figure.name, ...drift })),
     findings: journal.findings,
+    remarks: journal.remarks,
     events: journal.events,
     counts: Object.fromEntries(journal.counts),
     points,

@@ -1,4 +1,5 @@
 /** The summary of a soak for a terminal. */
+import type { Finding } from '../journal.js';
 import type { JudgedFigure } from '../judge/figures.js';
 import { amount } from './amount.js';
 import type { Report } from './report.js';
@@ -13,10 +14,8 @@ export function summaryOf({ options, schedule, result, judged }: Report): string
     '',
     ...table(judged),
     '',
-    ...findings(
-      result.journal.findings.map(({ atMs, text }) => `${Math.round(atMs / 1000)} s: ${text}`),
-      journal.unkept,
-    ),
+    ...findings('found:', journal.findings, journal.unkept),
+    ...findings('left by the runtime, which does not list it:', journal.remarks, 0),
     verdictOf({ options, schedule, result, judged }),
   ];
   return lines.join('\n');
@@ -60,7 +59,8 @@ function table(judged: readonly JudgedFigure[]): string[] {
   );
 }
 
-function findings(lines: readonly string[], unkept: number): string[] {
-  if (lines.length === 0) return [];
-  return ['found:', ...lines.map((line) => `  ${line}`), ...(unkept > 0 ? [`  and ${unkept} more`] : []), ''];
+function findings(head: string, found: readonly Finding[], unkept: number): string[] {
+  if (found.length === 0) return [];
+  const lines = found.map(({ atMs, text }) => `  ${Math.round(atMs / 1000)} s: ${text}`);
+  return [head, ...lines, ...(unkept > 0 ? [`  and ${unkept} more`] : []), ''];
 }

@@ -21,6 +21,7 @@ export interface GaugeAnswer {
 }
 
 const patienceMs = 10_000;
+const snapshotPatienceMs = 120_000;
 const longestAnswer = 64 * 1024;
 
 /** `undefined` when it does not answer. */
@@ -55,13 +56,19 @@ function sumBy(page: string, family: string, label: string): Record<string, numb
   return sums;
 }
 
-/** `collect` collects garbage first. `undefined` when the agent does not answer. */
-export function askGauge(socketPath: string, word: 'read' | 'collect'): Promise<GaugeAnswer | undefined> {
+/**
+ * `collect` collects garbage first; `snapshot` also writes all of the heap to a file beside the socket. `undefined` when the
+ * agent does not answer.
+ */
+export function askGauge(
+  socketPath: string,
+  word: 'read' | 'collect' | 'snapshot',
+): Promise<GaugeAnswer | undefined> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);
     let text = '';
     socket.setEncoding('utf8');
-    socket.setTimeout(patienceMs, () => socket.destroy());
+    socket.setTimeout(word === 'snapshot' ? snapshotPatienceMs : patienceMs, () => socket.destroy());
     // A close follows every error.
     socket.on('error', () => undefined);
     socket.on('data', (more: string) => {

@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString, writeHeapSnapshot } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 
@@ -50,6 +50,7 @@ if (isMainThread && socketPath !== undefined) {
       if (!word.endsWith('\n')) return;
       // Twice, as what the first one finalizes is freed by the second.
       if (word === 'collect\n') for (let round = 0; round < 2; round++) collect();
+      if (word === 'snapshot\n') writeHeapSnapshot(`${socketPath}.heapsnapshot`);
       client.end(report());
     });
   });

@@ -13,7 +13,8 @@ export interface MachineSample {
   readonly mounts: readonly string[];
   /** The cgroups of pods and containers in the first hierarchy, as paths below the soak's own. */
   readonly cgroups: readonly string[];
-  readonly shims: number;
+  /** Ids of the sandboxes that they are for. */
+  readonly shims: readonly string[];
   readonly networkNamespaces: number;
   readonly links: number;
   readonly addresses: number;
@@ -41,12 +42,18 @@ export function sampleMachine(containerd: TestContainerd, agent: SoakAgent): Mac
       .filter((mountPoint) => mountPoint !== agent.rootDir),
     cgroups:
       hierarchy === undefined ? [] : directoriesBelow(hierarchy).map((path) => path.slice(hierarchy.length)),
-    shims: listProcesses().filter((found) => hasArgument(found, '-address', layout.socket)).length,
+    shims: shimsOf(layout.socket),
     networkNamespaces: namesIn(join(layout.state, 'io.containerd.grpc.v1.cri', 'netns')).length,
     links: namesIn(`/sys/class/net/${layout.bridge}/brif`).length,
     addresses: namesIn(join(layout.cniDataDir, layout.networkName)).filter((name) => /^\d+\./.test(name))
       .length,
   };
+}
+
+function shimsOf(socket: string): string[] {
+  return listProcesses()
+    .filter((found) => hasArgument(found, '-address', socket))
+    .map(({ argv }) => argv[argv.indexOf('-id') + 1] ?? '');
 }
 
 /** Rules of the machine's packet filter that name the network of this soak. */

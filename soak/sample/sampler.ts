@@ -68,7 +68,7 @@ export async function look(world: SoakWorld, nowMs: number, options: LookOptions
     cgroups: machine.cgroups.length,
     sandboxes: runtime?.sandboxes.length,
     containers: runtime?.containers.length,
-    shims: machine.shims,
+    shims: machine.shims.length,
     networkNamespaces: machine.networkNamespaces,
     links: machine.links,
     addresses: machine.addresses,
