@@ -32,7 +32,7 @@ const scrapeLimitMs = 30_000;
 /** `undefined` when it was broken off. */
 export async function quietPoint(
   cycle: Cycle,
-  lastLife: number,
+  last: QuietPoint | undefined,
   options: QuietOptions,
 ): Promise<QuietPoint | undefined> {
   const { world, journal, nowMs, signal, windowMs } = options;
@@ -91,7 +91,7 @@ export async function quietPoint(
     cycle: cycle.index,
     atMs: nowMs(),
     life: taken.life,
-    isFirstOfLife: taken.life !== lastLife,
+    age: last?.life === taken.life ? last.age + 1 : 0,
     settledAfterMs,
     values,
   };

@@ -23,7 +23,7 @@ async function main(): Promise<number> {
     });
   }
   const result = await soak(options, stop.signal, say);
-  const judged = judgeFigures(result.points, schedule.warmUpCycles);
+  const judged = judgeFigures(result.points, schedule);
   const text = await writeReport({ options, schedule, result, judged });
   console.log(text);
   if (result.wasBrokenOff) return interrupted;

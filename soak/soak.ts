@@ -89,7 +89,7 @@ async function cyclesOf(options: SoakOptions, on: CyclesOptions): Promise<void> 
     await churn.run(cycle, signal);
     if (signal.aborted) return;
     const windowMs = options.quick ? soakLimits.windowMs / 4 : soakLimits.windowMs;
-    const point = await quietPoint(cycle, points.at(-1)?.life ?? 0, {
+    const point = await quietPoint(cycle, points.at(-1), {
       world,
       journal,
       nowMs,

@@ -1,4 +1,5 @@
 /** The figures of a soak: what is plotted, which of them are judged at the quiet points, and how little of each is no drift. */
+import type { Schedule } from '../plan/plan.js';
 import { type Drift, driftOf } from './drift.js';
 
 export type Unit = 'bytes' | 'count' | 'ms' | 'per second' | 'ms per second';
@@ -72,8 +73,8 @@ export interface QuietPoint {
   readonly cycle: number;
   readonly atMs: number;
   readonly life: number;
-  /** The first of its life: the process is younger than at all others. */
-  readonly isFirstOfLife: boolean;
+  /** Quiet points of the same life before this one. */
+  readonly age: number;
   readonly settledAfterMs: number;
   readonly values: FigureValues;
 }
@@ -83,13 +84,20 @@ export interface JudgedFigure {
   readonly drift: Drift;
 }
 
-/** The figures with a floor, over the quiet points after the warm-up. */
-export function judgeFigures(points: readonly QuietPoint[], warmUpCycles: number): JudgedFigure[] {
+/**
+ * The figures with a floor, over the quiet points after the warm-up. A process has a warm-up of its own: its code is compiled
+ * and its bounded records fill, so the first quarter of each life is left out for its figures.
+ */
+export function judgeFigures(
+  points: readonly QuietPoint[],
+  { warmUpCycles, lifeCycles }: Pick<Schedule, 'warmUpCycles' | 'lifeCycles'>,
+): JudgedFigure[] {
+  const youth = Math.ceil(lifeCycles / 4);
   const judged = points.filter(({ cycle }) => cycle >= warmUpCycles);
   return figures.flatMap((figure) => {
     if (figure.floor === undefined) return [];
     const values = judged
-      .filter(({ isFirstOfLife }) => figure.of === 'machine' || !isFirstOfLife)
+      .filter(({ age }) => figure.of === 'machine' || age >= youth)
       .flatMap(({ atMs, life, values: all }) => {
         const value = all[figure.name];
         return value === undefined ? [] : [{ atMs, life: figure.of === 'machine' ? 0 : life, value }];

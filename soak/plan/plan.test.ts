@@ -80,7 +80,7 @@ describe('the schedule', () => {
       const schedule = scheduleOf({ durationMs: minutes * minute });
       expect(schedule.cycles).toBeGreaterThanOrEqual(least);
       expect(schedule.warmUpCycles).toBeGreaterThanOrEqual(Math.max(3, schedule.cycles / 4));
-      expect(schedule.lifeCycles).toBeGreaterThanOrEqual(6);
+      expect(schedule.lifeCycles).toBeGreaterThanOrEqual(12);
     },
   );
 
@@ -89,7 +89,7 @@ describe('the schedule', () => {
     const deaths = Array.from({ length: 20 }, (_, index) => index).filter((index) =>
       endsLives(index, schedule),
     );
-    expect(deaths).toEqual([0, 1, 2, 3, 10, 16]);
+    expect(deaths).toEqual([0, 1, 2, 8, 14]);
   });
 });
 

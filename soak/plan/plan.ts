@@ -16,7 +16,7 @@ export interface Schedule {
   readonly cycles: number;
   /** Cycles of the first quarter, at least three, whose figures are not judged. */
   readonly warmUpCycles: number;
-  /** The agent's lives end in every cycle of this distance after the warm-up. */
+  /** The agent's lives end in every cycle of this distance. */
   readonly lifeCycles: number;
 }
 
@@ -43,15 +43,16 @@ export function scheduleOf({ durationMs }: Pick<PlanSettings, 'durationMs'>): Sc
   const cycles = Math.max(1, Math.floor(durationMs / (churnMs + pauseMs)));
   const warmUpCycles = Math.max(leastWarmUp, Math.ceil(cycles / 4));
   // Growth inside a process is seen only while it lives, so a life is as long as a third of what is judged, within bounds.
-  const lifeCycles = Math.min(Math.max(Math.round((cycles - warmUpCycles) / 3), 6), 12);
+  const lifeCycles = Math.min(Math.max(Math.round((cycles - warmUpCycles) / 3), 12), 24);
   return { churnMs, cycles, warmUpCycles, lifeCycles };
 }
 
-/** Whether the agent is killed in a cycle: in the first two, then once in a life, counted from the end of the warm-up. */
+/** Whether the agent is killed in a cycle: in the first half of the warm-up, then once in a life. */
 export function endsLives(index: number, { warmUpCycles, lifeCycles }: Schedule): boolean {
-  if (index < warmUpCycles - 1) return true;
-  const since = index - (warmUpCycles - 1);
-  return since > 0 && since % lifeCycles === 0;
+  const first = Math.ceil(warmUpCycles / 2);
+  if (index < first) return true;
+  const since = index - (first - 1);
+  return since % lifeCycles === 0;
 }
 
 export function planCycle(settings: PlanSettings, index: number): Cycle {
