@@ -33,7 +33,8 @@ export function pageOf(report: Report): string {
 <style>${style}</style>
 <h1>Soak of ${Math.round(result.tookMs / 60_000)} minutes, seed ${options.seed}</h1>
 <p class="verdict">${escapeText(verdictOf(report))}</p>
-<p>${result.points.length} quiet points, ${result.lives} lives of the agent. Dots are quiet points; the grey part is the
+<p>${result.points.length} quiet points, ${result.lives} lives of the agent. Dots are quiet points (those of the heap
+after a garbage collection, its line without one); the grey part is the
 warm-up, which is not judged. “Rise” is what a fitted line rises over the judged time.</p>
 <p class="legend">${legend.join(' ')}</p>
 ${listOf('Found', findings)}

@@ -26,7 +26,7 @@ export function verdictOf({ options, result, judged }: Report): string {
   const unknown = judged.filter(({ drift }) => drift.verdict === 'unknown').length;
   const found = result.journal.findings.length;
   const parts = [
-    found === 0 ? 'every invariant held' : `${found} faults found`,
+    found === 0 ? 'every invariant held' : `${found} ${found === 1 ? 'fault' : 'faults'} found`,
     options.quick
       ? 'too short for a verdict on drift'
       : growing.length > 0
