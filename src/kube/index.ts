@@ -55,4 +55,5 @@ export * from './values/ip-address.js';
 export * from './values/label-selector.js';
 export * from './values/node-selector.js';
 export * from './values/quantity.js';
+export * from './values/shared.js';
 export * from './values/sysctls.js';

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { CountingClock } from '../../bench/hollow/counting-clock.js';
 import { HollowNodes } from '../../bench/hollow/nodes.js';
 import { settle, VirtualClock } from '../../src/async/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import { minute } from './node.js';
 
 interface Rest {
@@ -56,4 +57,24 @@ it.each([
   expect(rest.apiCalls).toBeLessThanOrEqual(most.apiCalls);
   // It is not dead either: its lease is renewed.
   expect(rest.apiCalls).toBeGreaterThan(50);
+});
+
+it('a kubelet holds what stays the same in a pod once, however often the pod changes', async () => {
+  const time = new VirtualClock();
+  const hollow = new HollowNodes(time);
+  await hollow.open(1);
+  await time.advance(minute);
+  await hollow.createPods(1);
+  await time.advance(minute);
+  const [node] = hollow.nodes;
+  const [before] = node!.kubelet.pods();
+  const ref = { namespace: 'default', name: before!.metadata.name };
+  const body = { metadata: { labels: { changed: 'yes' } } };
+  await node!.api.patch(resources.pods, ref, { type: 'merge', body });
+  await time.advance(minute);
+  const [after] = node!.kubelet.pods();
+  expect(after!.metadata.labels).toMatchObject({ changed: 'yes', app: 'web' });
+  expect(after!.spec).toBe(before!.spec);
+  expect(after!.metadata.ownerReferences).toBe(before!.metadata.ownerReferences);
+  await hollow.stop();
 });

@@ -1,6 +1,10 @@
-/** A local copy of all objects of a selection, kept up to date; readers use it instead of the server. */
+/**
+ * A local copy of all objects of a selection, kept up to date; readers use it instead of the server. What is the same in two
+ * versions of an object is kept once, however many readers still hold the older one; nobody may change an object.
+ */
 import { Cancelled } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
+import { sharingWith } from '../../kube/values/shared.js';
 import type { ObjectRef } from '../port.js';
 import { Reflector, type ReflectorChange, type ReflectorOptions } from './reflector.js';
 
@@ -80,7 +84,13 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
   }
 
   async #replace(objects: readonly T[], signal: AbortSignal): Promise<void> {
-    this.#objects = new Map(objects.map((object) => [keyOf(refOf(object)), this.#keep(object)]));
+    const before = this.#objects;
+    this.#objects = new Map(
+      objects.map((object) => {
+        const key = keyOf(refOf(object));
+        return [key, sharingWith(before.get(key), this.#keep(object))];
+      }),
+    );
     this.#hasSynced = true;
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
@@ -88,8 +98,8 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
   }
 
   async #change({ type, object }: ReflectorChange<T>, signal: AbortSignal): Promise<void> {
-    const kept = this.#keep(object);
     const key = keyOf(refOf(object));
+    const kept = sharingWith(this.#objects.get(key), this.#keep(object));
     if (type === 'DELETED') this.#objects.delete(key);
     else this.#objects.set(key, kept);
     await this.#options.onUpdate?.({ kind: 'changed', change: { type, object: kept } }, signal);

@@ -66,8 +66,15 @@ export function parseDuration(text: string): number {
 
 /** `2006-01-02T15:04:05Z`, the form of object timestamps; fractions of a second are cut. */
 export function formatTimestamp(epochMs: number): string {
-  return `${new Date(epochMs).toISOString().slice(0, -5)}Z`;
+  const second = Math.floor(epochMs / 1000);
+  // Many objects are told of the same moment and keep its text: they share it.
+  if (second !== lastTimestamp.second) {
+    lastTimestamp = { second, text: new Date(second * 1000).toISOString().replace('.000Z', 'Z') };
+  }
+  return lastTimestamp.text;
 }
+
+let lastTimestamp: { readonly second: number; readonly text: string } = { second: Number.NaN, text: '' };
 
 /** `2006-01-02T15:04:05.000000Z`, the form of leases and event times. */
 export function formatMicroTimestamp(epochMs: number): string {

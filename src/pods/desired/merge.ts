@@ -1,6 +1,5 @@
 /** Decides what a source's new snapshot means for its earlier pods. */
 import {
-  clone,
   configMirrorAnnotation,
   configSeenAnnotation,
   configSourceAnnotation,
@@ -92,7 +91,7 @@ export function mergeSnapshot({ known, last, snapshot, first, seen }: MergeSnaps
 
   const updates: ConfigUpdate[] = [];
   for (const op of order) {
-    if (changes[op].length > 0) updates.push({ op, source, pods: changes[op].map(clone) });
+    if (changes[op].length > 0) updates.push({ op, source, pods: changes[op] });
     // The first snapshot must be delivered even if empty, so that the source counts as ready.
     else if (op === 'DELETE' && first && !updates.some((made) => made.op !== 'REMOVE')) {
       updates.push({ op: 'ADD', source, pods: [] });

@@ -14,7 +14,6 @@ interface TrackedPodStart {
   seenVersion: string;
   /** We wrote that every container is running; the measurement ends when the API shows it. */
   isWritten: boolean;
-  isDone: boolean;
   /** The scheduler could not place it at once; that is not the node's time. */
   wasUnschedulable: boolean;
   readonly pulls: Interval[];
@@ -35,7 +34,7 @@ const localVolumes: ReadonlySet<string> = new Set([
 
 export class PodStartLatency {
   readonly #clock: Clock;
-  readonly #tracked = new Map<string, TrackedPodStart>();
+  readonly #tracked = new Map<string, TrackedPodStart | 'measured'>();
   readonly #metrics: StartMetrics;
   #sawNetworkPod = false;
 
@@ -64,19 +63,20 @@ export class PodStartLatency {
   /** Our write succeeded. */
   written(apiPod: Pod): void {
     const tracked = this.#tracked.get(apiPod.metadata.uid);
-    if (tracked !== undefined && isRunningThroughout(apiPod)) tracked.isWritten = true;
+    if (isUnderWay(tracked) && isRunningThroughout(apiPod)) tracked.isWritten = true;
   }
 
   pullStarted(uid: string, image: string): void {
     const tracked = this.#tracked.get(uid);
-    if (tracked !== undefined && tracked.pullingSinceMs.size < pullsLimit)
+    if (isUnderWay(tracked) && tracked.pullingSinceMs.size < pullsLimit)
       tracked.pullingSinceMs.set(image, this.#clock.now());
   }
 
   pullEnded(uid: string, image: string): void {
     const tracked = this.#tracked.get(uid);
-    const fromMs = tracked?.pullingSinceMs.get(image);
-    if (tracked === undefined || fromMs === undefined) return;
+    if (!isUnderWay(tracked)) return;
+    const fromMs = tracked.pullingSinceMs.get(image);
+    if (fromMs === undefined) return;
     tracked.pullingSinceMs.delete(image);
     if (tracked.pulls.length < pullsLimit) tracked.pulls.push({ fromMs, toMs: this.#clock.now() });
   }
@@ -84,13 +84,13 @@ export class PodStartLatency {
   #sight(pod: Pod, nowMs: number): void {
     const { uid, resourceVersion = '' } = pod.metadata;
     const known = this.#tracked.get(uid);
-    if (known?.isDone === true || known?.seenVersion === resourceVersion) return;
+    if (known === 'measured' || known?.seenVersion === resourceVersion) return;
     const tracked = known ?? this.#begin(pod);
     if (tracked === undefined) return;
     tracked.seenVersion = resourceVersion;
     tracked.wasUnschedulable ||= isUnschedulable(pod);
     if (!tracked.isWritten || !isRunningThroughout(pod)) return;
-    tracked.isDone = true;
+    this.#tracked.set(uid, 'measured');
     if (!tracked.wasUnschedulable) this.#observe(pod, tracked, nowMs);
   }
 
@@ -101,7 +101,6 @@ export class PodStartLatency {
     const tracked: TrackedPodStart = {
       seenVersion: '',
       isWritten: false,
-      isDone: false,
       wasUnschedulable: false,
       pulls: [],
       pullingSinceMs: new Map(),
@@ -122,6 +121,10 @@ export class PodStartLatency {
     this.#sawNetworkPod = true;
     this.#metrics.firstNetworkPodStartSli.set(sliSeconds);
   }
+}
+
+function isUnderWay(tracked: TrackedPodStart | 'measured' | undefined): tracked is TrackedPodStart {
+  return tracked !== undefined && tracked !== 'measured';
 }
 
 /** The total length of all intervals, counting overlaps once. */

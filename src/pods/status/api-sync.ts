@@ -1,7 +1,7 @@
 /** Writes the node's pod statuses to the API and completes the deletion of ended pods. */
 
 import { isCancelled, jitter, sleep, TaskGroup, type Timer } from '../../async/index.js';
-import type { Pod } from '../../kube/index.js';
+import { type Pod, sharingWith } from '../../kube/index.js';
 import { isApiError } from '../../kube-client/index.js';
 import type { PodRef, Timeline } from '../../timeline/index.js';
 import { forwardingTracer, podAttributes, type Tracer, traced } from '../../tracing/index.js';
@@ -122,10 +122,20 @@ export class ApiStatusSync {
     for (const entry of statuses.entries()) {
       // It will be written anyway; reading it first would add to the load it waits for.
       if (this.#waiting.has(entry.uid) || this.#active.has(entry.uid)) continue;
-      const need = needOfFullPass(this.#inputOf(entry));
+      const input = this.#inputOf(entry);
+      this.#shareWritten(input);
+      const need = needOfFullPass(input);
       if (need.kind === 'write') this.#want(entry.uid, { isReadFirst: need.isReadFirst });
     }
     this.#pump();
+  }
+
+  /** By now the watch has mostly delivered what the API returned for our write: one of the two equal copies is enough. */
+  #shareWritten({ entry, pod, mirror, written }: SyncInput): void {
+    const known = apiPodOf(pod, mirror)?.status;
+    if (known === undefined || written === undefined || known === written.status) return;
+    const status = sharingWith(known, written.status);
+    if (status !== written.status) this.#written.set(entry.uid, { ...written, status });
   }
 
   #want(uid: string, how: { readonly isReadFirst?: boolean; readonly isUrgent?: boolean } = {}): void {
@@ -247,7 +257,8 @@ export class ApiStatusSync {
       apiUid,
       resourceVersion,
       version: entry.version,
-      status: apiPod.status ?? {},
+      // The API mostly returns what was written, and both are kept.
+      status: sharingWith(entry.status, apiPod.status ?? {}),
       isHeldBack,
     });
     onSynced?.(apiPod);

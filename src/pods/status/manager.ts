@@ -13,6 +13,7 @@ import {
   type Pod,
   type PodStatus,
   runtimeContainerId,
+  sharingWith,
 } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { createPodMetrics, type PodMetrics } from '../metrics.js';
@@ -185,7 +186,7 @@ export class StatusManager {
     }
 
     const nowMs = clock.now();
-    const status = normalizeStatus(pod, withTimes(clone(given), old, nowMs));
+    const status = sharingWith(old, normalizeStatus(pod, withTimes(clone(given), old, nowMs)));
     for (const { kind, exitCode, reason } of newTerminations(old, status))
       this.#terminated.inc({ container_type: containerTypes[kind], exit_code: String(exitCode), reason });
     if (cached !== undefined && !isForced && statusEqual(cached.status, status)) return 'unchanged';

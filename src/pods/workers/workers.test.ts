@@ -195,17 +195,22 @@ describe('PodWorkers', () => {
   });
 
   it('grace only shrinks, and each shrinking cancels the step under way', async () => {
+    let release: () => void = () => {};
+    const hold = (): void => {
+      syncer.hold = new Promise((resolve) => {
+        release = resolve;
+      });
+    };
+    hold();
     workers.update({ type: 'create', pod: pod('1') });
     await settle();
     const syncSignal = syncer.signals.get('1')!;
-    let release: () => void = () => {};
-    syncer.hold = new Promise((resolve) => {
-      release = resolve;
-    });
-    syncer.failing = new Error('not yet');
     const dying = deleted(pod('1'), 15);
     workers.update({ type: 'update', pod: dying });
     expect(syncSignal.aborted).toBe(true);
+    release();
+    hold();
+    syncer.failing = new Error('not yet');
     await settle();
     workers.update({ type: 'kill', pod: dying, kill: { graceOverrideSeconds: 5 } });
     release();

@@ -232,6 +232,8 @@ export class PodWorkers {
         }
       } finally {
         this.#running.delete(worker.uid);
+        // At rest there is nothing to cancel; the next step gets its own.
+        worker.cancellation = undefined;
         // A worker of the same UID may have been made anew while this one ended.
         const current = this.#workers.get(worker.uid);
         if (current?.pending !== undefined && !current.awaitsTurn) this.#wake(current);
