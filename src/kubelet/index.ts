@@ -13,6 +13,7 @@ export type { Kubelet } from './kubelet.js';
 export { Link } from './link.js';
 export { createKubeletMetrics } from './metrics.js';
 export type { KubeletOptions } from './options.js';
+export { type Outside, plainOutside } from './outside.js';
 export type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
 export { readCgroupDriver } from './start-up/cgroup-driver.js';
 export { type KubeletManagers, ManagerStartFailure, type StartManager } from './start-up/managers.js';

@@ -39,6 +39,7 @@ import type {
 import type { AdmissionHandler } from './admission/admission.js';
 import type { JoinCluster } from './cluster/membership.js';
 import type { StandaloneNodeOptions } from './node/standalone-node.js';
+import type { Outside } from './outside.js';
 import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
 import type { KubeletManagers } from './start-up/managers.js';
 import type { ConfigProposals } from './what-if/proposals.js';
@@ -47,6 +48,11 @@ import type { ConfigProposals } from './what-if/proposals.js';
 export interface AddedSource {
   readonly name: SourceName;
   readonly create: (context: SourceContext) => PodSource;
+  /**
+   * Whether it reads through ports of the kubelet alone, and so is no port itself.
+   * @default false
+   */
+  readonly isInside?: boolean;
 }
 
 /** How many dead containers are kept, and for how long. A negative number is no limit. */
@@ -355,6 +361,11 @@ export interface KubeletOptions {
    * @default none: the node has no configuration file
    */
   readonly proposals?: ConfigProposals;
+  /**
+   * What stands between the kubelet and all that lies outside it.
+   * @default nothing
+   */
+  readonly outside?: Outside;
   /** @default Math.random */
   readonly random?: () => number;
 }

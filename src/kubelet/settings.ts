@@ -20,6 +20,7 @@ import { forwardingTracer, type Tracer } from '../tracing/index.js';
 import { createKubeletMetrics, type KubeletMetrics } from './metrics.js';
 import { readStandaloneNode, type StandaloneNode } from './node/standalone-node.js';
 import type { AddedSource, DeadContainerPolicy, KubeletOptions } from './options.js';
+import { type Outside, plainOutside } from './outside.js';
 import { recordedDurableFiles } from './start-up/durable-files.js';
 import type { KubeletManagers } from './start-up/managers.js';
 
@@ -45,6 +46,7 @@ export interface KubeletSettings extends Omit<KubeletOptions, 'runtime' | 'runti
   readonly cri: CriRuntime;
   readonly stopping: AbortController;
   readonly random: () => number;
+  readonly outside: Outside;
   readonly podDirectories: boolean;
   /** Empty when pods have no directories: logs in the usual place belong to another agent of the machine then. */
   readonly podLogsDir: string;
@@ -87,22 +89,26 @@ export async function readSettings({
   ...options
 }: KubeletOptions): Promise<KubeletSettings> {
   const { nodeName, clock = systemClock, podDirectories = true } = options;
+  const outside = options.outside ?? plainOutside(clock);
   const gates = options.gates ?? resolveFeatureGates({}).gates;
   const config: KubeletConfiguration = { ...baselineConfiguration(gates), ...options.config };
   const registry = options.registry ?? new Registry();
   const metrics = registry.once(createKubeletMetrics);
   metrics.nodeName.set(1, { node: nodeName });
   const stopping = new AbortController();
-  const cri = withCallRules(runtime, {
-    requestTimeoutMs: config.runtimeRequestTimeout,
-    clock,
-    metrics: registry.once(createCriMetrics),
-    signal: stopping.signal,
-    runtimeEndsCalls,
-    listStreaming: gates.enabled('CRIListStreaming'),
-  });
+  const cri = withCallRules(
+    outside.port('runtime', () => runtime),
+    {
+      requestTimeoutMs: config.runtimeRequestTimeout,
+      clock,
+      metrics: registry.once(createCriMetrics),
+      signal: stopping.signal,
+      runtimeEndsCalls,
+      listStreaming: gates.enabled('CRIListStreaming'),
+    },
+  );
   const timeline = options.timeline ?? new Timeline({ clock });
-  const machine = options.machine ?? linuxHost();
+  const machine = outside.port('machine', () => options.machine ?? linuxHost());
   const standaloneNode =
     options.node === undefined
       ? await readStandaloneNode(
@@ -131,13 +137,16 @@ export async function readSettings({
     tracer: options.tracer ?? forwardingTracer(),
     registry,
     metrics,
-    host: options.host ?? (await machineFacts(options.describedMachine)),
+    host:
+      options.host ??
+      (await outside.port('machine facts', () => ({ read: () => machineFacts(options.describedMachine) })).read()),
     machine,
     isOwnMachine: options.machine === undefined,
     durable: recordedDurableFiles({ files: machine.files, clock, timeline, nodeName }),
     cri,
     stopping,
     random: options.random ?? Math.random,
+    outside,
     podDirectories,
     podLogsDir: podDirectories ? config.podLogsDir : '',
     eventSources: options.eventSources ?? [criEvents],
@@ -145,7 +154,7 @@ export async function readSettings({
     sources: options.sources ?? [],
     startsAtOnce: options.startsAtOnce ?? defaultStartsAtOnce(),
     deadContainers: options.deadContainers ?? { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 },
-    probeNetwork: options.probeNetwork ?? systemNetwork,
+    probeNetwork: outside.port('probe network', () => options.probeNetwork ?? systemNetwork),
     node: options.node ?? (() => standaloneNode?.known),
     standaloneNode,
     managers: options.managers ?? {},

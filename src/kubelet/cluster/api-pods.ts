@@ -21,6 +21,7 @@ export interface ApiPodsOptions {
 export function apiPods({ node, latency, ...shared }: ApiPodsOptions): AddedSource {
   return {
     name: 'api',
+    isInside: true,
     create: ({ deliver }) =>
       new ApiSource({
         ...shared,

@@ -31,6 +31,7 @@ import type { Kubelet } from '../kubelet.js';
 import { Link } from '../link.js';
 import { pressureFacts } from '../node/node-settings.js';
 import type { KubeletOptions } from '../options.js';
+import { type Outside, plainOutside } from '../outside.js';
 import { apiPods } from './api-pods.js';
 import { createMembership } from './create-membership.js';
 import { createNode } from './create-node.js';
@@ -60,13 +61,24 @@ export interface ClusterOptions
   readonly kubeletVersion: string;
 }
 
+/** The server behind them is one, but each has limits of its own. */
+function outsideApis(outside: Outside, given: ClusterApis): ClusterApis {
+  return {
+    main: outside.port('api', () => given.main),
+    heartbeat: outside.port('heartbeat api', () => given.heartbeat),
+    events: outside.port('events api', () => given.events),
+    resetConnections: () => given.resetConnections(),
+  };
+}
+
 export async function createClusterKubelet(
   given: KubeletOptions,
   cluster: ClusterOptions,
 ): Promise<Kubelet & { node(): Promise<Node> }> {
-  const { apis } = cluster;
   const { nodeName, random } = given;
   const clock: Clock = given.clock ?? systemClock;
+  const outside = given.outside ?? plainOutside(clock);
+  const apis = outsideApis(outside, cluster.apis);
   const timeline = given.timeline ?? new Timeline({ clock });
   const registry = given.registry ?? new Registry();
   const shared = { clock, timeline, api: apis.main, random };

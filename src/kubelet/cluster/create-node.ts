@@ -21,6 +21,7 @@ import {
   type StatusFacts,
   StatusObserver,
   type StatusSettings,
+  systemInterfaces,
 } from '../../node/index.js';
 import { nodeOfBasis, readNodeBasis } from '../node/node-basis.js';
 import { readiness, runtimeStatus } from '../node/node-settings.js';
@@ -31,8 +32,8 @@ const noPressure: StatusFacts['pressure'] = { memory: false, disk: false, pid: f
 
 /** Throws when the command line or the reservations make no node of this machine. */
 export async function createNode(settings: NodeSettings, options: NodeOptions): Promise<ClusterNode> {
-  const { clock, timeline, machine, cri } = settings;
-  const { runtime } = options;
+  const { clock, timeline, machine, cri, outside } = settings;
+  const { runtime, network } = options;
   const basis = await readNodeBasis(settings, options);
   const { platform, status, registration } = basis;
   const devices = options.devices ?? ((): DeviceResources => noDevices);
@@ -42,7 +43,13 @@ export async function createNode(settings: NodeSettings, options: NodeOptions): 
     {
       machine: basis.machine,
       platform,
-      network: options.network ?? machineNetwork(machine.files),
+      network:
+        network === undefined
+          ? machineNetwork(
+              machine.files,
+              outside.port('interfaces', () => systemInterfaces),
+            )
+          : outside.port('node network', () => network),
       devices,
       runtime: async () => runtimeStatus(runtime, await facts.version()),
       images: async () => facts.images,
@@ -75,11 +82,11 @@ function apiNode(
   options: NodeOptions,
   { status, registration, facts, observer, podCidr, local, atFirst }: NodeKnowledge,
 ): ClusterNode {
-  const { nodeName, config, clock, timeline, random, registry } = settings;
+  const { nodeName, config, clock, timeline, random, registry, outside } = settings;
   const { api, runtime } = options;
   const nowMs = clock.now();
   const startUp = new StartUpStages(createStartUpMetrics(registry), {
-    machineStartMs: nowMs - uptime() * 1000,
+    machineStartMs: nowMs - outside.port('uptime', () => ({ seconds: uptime })).seconds() * 1000,
     kubeletStartMs: options.processStartMs ?? nowMs,
   });
   const lease = new LeaseRenewer({

@@ -21,6 +21,7 @@ export type NodeSettings = Pick<
   | 'cri'
   | 'registry'
   | 'describedMachine'
+  | 'outside'
 >;
 
 /** What the command line says of the node. */

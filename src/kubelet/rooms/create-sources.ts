@@ -6,6 +6,7 @@ import {
   type SourceContext,
   type SourceName,
 } from '../../pods/index.js';
+import type { AddedSource } from '../options.js';
 import type { KubeletSettings } from '../settings.js';
 
 export function sourceNames({ config, sources }: Pick<KubeletSettings, 'config' | 'sources'>): SourceName[] {
@@ -19,11 +20,11 @@ export function sourceNames({ config, sources }: Pick<KubeletSettings, 'config' 
 export function createSources(
   settings: Pick<
     KubeletSettings,
-    'config' | 'sources' | 'clock' | 'timeline' | 'nodeName' | 'objects' | 'join'
+    'config' | 'sources' | 'clock' | 'timeline' | 'nodeName' | 'objects' | 'join' | 'outside'
   >,
   deliver: SourceContext['deliver'],
 ): PodSource[] {
-  const { config, clock, timeline, nodeName, objects, join } = settings;
+  const { config, clock, timeline, nodeName, objects, join, outside } = settings;
   const told = new Set<string>();
   const context: SourceContext = {
     clock,
@@ -41,14 +42,24 @@ export function createSources(
     },
     deliver,
   };
-  const sources: PodSource[] = settings.sources.map(({ create }) => create(context));
+  /** What a source reads lies outside: the kubelet sees the pods that it delivers. */
+  const outsideSource = (name: SourceName, create: AddedSource['create']): PodSource => {
+    const port = outside.port(`source ${name}`, () => ({
+      run: (given: SourceContext['deliver'], signal: AbortSignal) =>
+        create({ ...context, clock: outside.clock, deliver: given }).run(signal),
+    }));
+    return { run: (signal) => port.run(deliver, signal) };
+  };
+  const sources: PodSource[] = settings.sources.map(({ name, create, isInside }) =>
+    isInside === true ? create(context) : outsideSource(name, create),
+  );
   if (config.staticPodPath !== '') {
     const { staticPodPath: path, fileCheckFrequency: checkPeriodMs } = config;
-    sources.push(new FileSource({ ...context, path, checkPeriodMs }));
+    sources.push(outsideSource('file', (given) => new FileSource({ ...given, path, checkPeriodMs })));
   }
   if (config.staticPodURL !== '') {
     const { staticPodURL: url, staticPodURLHeader: headers, httpCheckFrequency: checkPeriodMs } = config;
-    sources.push(new HttpSource({ ...context, url, headers, checkPeriodMs }));
+    sources.push(outsideSource('http', (given) => new HttpSource({ ...given, url, headers, checkPeriodMs })));
   }
   return sources;
 }

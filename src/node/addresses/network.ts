@@ -10,7 +10,22 @@ export interface NetworkReader {
   resolve(name: string): Promise<readonly string[]>;
 }
 
-export function machineNetwork(files: HostFiles): NetworkReader {
+/** What Node tells of the machine's network. */
+export interface NetworkInterfaces {
+  interfaces(): ReturnType<typeof networkInterfaces>;
+  /** Rejects for a name that has no address. */
+  lookup(name: string): Promise<readonly { readonly address: string }[]>;
+}
+
+export const systemInterfaces: NetworkInterfaces = {
+  interfaces: () => networkInterfaces(),
+  lookup: (name) => lookup(name, { all: true }),
+};
+
+export function machineNetwork(
+  files: HostFiles,
+  { interfaces, lookup: find }: NetworkInterfaces = systemInterfaces,
+): NetworkReader {
   const routes = async (file: string): Promise<string> => {
     // A kernel without this family has no such file and no such route.
     const content = await files.readFile(file).catch(() => new Uint8Array());
@@ -18,7 +33,7 @@ export function machineNetwork(files: HostFiles): NetworkReader {
   };
   return {
     read: async () => ({
-      addresses: Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+      addresses: Object.entries(interfaces()).flatMap(([name, addresses = []]) =>
         addresses.map(({ address, internal }) => ({
           interface: name,
           address,
@@ -32,7 +47,7 @@ export function machineNetwork(files: HostFiles): NetworkReader {
     }),
     resolve: async (name) => {
       // Most node names are not in DNS; then the default route decides.
-      const found = await lookup(name, { all: true }).catch(() => []);
+      const found = await find(name).catch(() => []);
       return found.map(({ address }) => address);
     },
   };
