@@ -32,7 +32,7 @@ const peers = [
   'node',
 ] as const;
 const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
-const agentMay = [...kubeletMay, 'kubelet', 'server'] as const;
+const agentMay = [...kubeletMay, 'kubelet', 'replay', 'server'] as const;
 const bareNodeMay = [...agentMay, 'agent', 'kube-api', 'controllers', 'services'] as const;
 const everything = [...bareNodeMay, 'flags', 'bare-node', 'hollow', 'page', 'cli'] as const;
 
@@ -61,6 +61,7 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['streaming', ['async']],
   ['runtimes', ['async', 'programs', 'kube', 'timeline', 'host', 'cri', 'streaming']],
   ['kubelet', kubeletMay],
+  ['replay', [...kubeletMay, 'kubelet']],
   ['server', [...kubeletMay, 'kubelet']],
   ['agent', agentMay],
   ['bare-node', bareNodeMay],

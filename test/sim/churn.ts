@@ -80,8 +80,14 @@ export class ChurningNode {
   readonly api = new SimulatedKubeApi({ clock: this.clock, rememberedCalls: 100 });
   readonly runtime = new SimRuntime({ clock: this.clock, images: [{ name: 'app:1', present: true }] });
   readonly #statics = new Channel<readonly Pod[]>(10);
+  readonly #create: typeof createClusterKubelet;
   #kubelet: Kubelet | undefined;
   #made = 0;
+
+  /** `create` makes the kubelet; default: one that nobody records. */
+  constructor(create: typeof createClusterKubelet = createClusterKubelet) {
+    this.#create = create;
+  }
 
   /** How many pods came so far. */
   get made(): number {
@@ -96,7 +102,7 @@ export class ChurningNode {
   async start(): Promise<void> {
     const { api, clock } = this;
     await api.create(resources.serviceAccounts, { metadata: { name: 'default', namespace: 'default' } });
-    this.#kubelet = await createClusterKubelet(
+    this.#kubelet = await this.#create(
       {
         nodeName,
         runtime: this.runtime,

@@ -1,0 +1,63 @@
+/** Makes a kubelet whose ports are recorded, and the same kubelet over its record. */
+import type { Kubelet, KubeletOptions } from '../kubelet/index.js';
+import { Timeline } from '../timeline/index.js';
+import { type GivenPorts, outsideOptions } from './outside-options.js';
+import { Player } from './player.js';
+import type { Recorder } from './recorder.js';
+import { randomOf } from './seeded-random.js';
+
+export type MakeKubelet<Made extends Kubelet> = (options: KubeletOptions) => Promise<Made>;
+
+/** Makes the kubelet and lets it start through the recorder. */
+export async function recordedKubelet<Made extends Kubelet>(
+  recorder: Recorder,
+  { seed, ...options }: KubeletOptions & { readonly timeline: Timeline; readonly seed: string },
+  make: MakeKubelet<Made>,
+): Promise<Made> {
+  options.timeline.subscribe(recorder.said);
+  const kubelet = await recorder.enter('create', () =>
+    make({
+      ...outsideOptions(options, recorder.outside),
+      clock: recorder.clock,
+      random: randomOf(seed),
+      outside: recorder.outside,
+    }),
+  );
+  return { ...kubelet, start: () => recorder.enter('start', () => kubelet.start()) };
+}
+
+export interface ReplayOptions
+  extends Omit<KubeletOptions, 'runtime' | 'clock' | 'timeline' | 'random' | 'outside'> {
+  readonly seed: string;
+  readonly ports: GivenPorts;
+}
+
+/** A player whose kubelet is made when the record says so. */
+export function replayedKubelet<Made extends Kubelet>(
+  { seed, ports, ...options }: ReplayOptions,
+  make: MakeKubelet<Made>,
+): Player {
+  let kubelet: Made | undefined;
+  const player: Player = new Player({
+    go: (name) => {
+      if (name === 'start') {
+        void kubelet?.start();
+        return;
+      }
+      const timeline = new Timeline({ clock: player.clock });
+      timeline.subscribe(player.said);
+      const { outside, clock } = player;
+      // The runtime is not there; the port of its name is all that is left of it.
+      const given: KubeletOptions = { ...options, runtime: {} as KubeletOptions['runtime'], timeline };
+      make({ ...outsideOptions(given, outside, ports), clock, random: randomOf(seed), outside }).then(
+        (made) => {
+          kubelet = made;
+        },
+        (error: unknown) => {
+          player.failed(error);
+        },
+      );
+    },
+  });
+  return player;
+}
