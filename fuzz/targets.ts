@@ -5,6 +5,7 @@ import { dnsTargets } from './targets/dns.js';
 import { kubernetesTargets } from './targets/kubernetes.js';
 import { liveTargets } from './targets/live.js';
 import { nodeTargets } from './targets/node.js';
+import { recordTargets } from './targets/records.js';
 import { wireTargets } from './targets/wire.js';
 
 export const targets: readonly Target[] = [
@@ -13,6 +14,7 @@ export const targets: readonly Target[] = [
   ...kubernetesTargets,
   ...apiTargets,
   ...nodeTargets,
+  ...recordTargets,
   ...liveTargets,
 ];
 

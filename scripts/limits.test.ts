@@ -12,6 +12,7 @@ import { pageLimits } from '../src/page/limits.js';
 import { pluginLimits } from '../src/plugins/limits.js';
 import { podsApiLimits } from '../src/pods/pods-api/limits.js';
 import { followedFilesLimits } from '../src/pods/sources/limits.js';
+import { recordLimits } from '../src/replay/limits.js';
 import { deviceLimits } from '../src/resources/device-manager/limits.js';
 import { draLimits } from '../src/resources/dra/limits.js';
 import { statsLimits } from '../src/resources/stats/limits.js';
@@ -65,6 +66,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/resources/dra/limits.ts draLimits': draLimits,
   'src/resources/stats/limits.ts statsLimits': { ...statsLimits },
   'src/tracing/limits.ts traceLimits': traceLimits,
+  'src/replay/limits.ts recordLimits': recordLimits,
   'src/services/limits.ts servicesLimits': servicesLimits,
   'src/controllers/limits.ts controllerLimits': controllerLimits,
   'src/kube-api/limits.ts kubeApiLimits': kubeApiLimits,

@@ -13,6 +13,7 @@ import {
 } from '../kubelet/index.js';
 import { OomCounts, oomVictim, type ServingCertificate } from '../node/index.js';
 import { ObjectDirectory, StandaloneObjects } from '../pods/index.js';
+import type { RecordedCluster, Recording } from '../replay/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
 import { LogHealth, type ServerListener } from '../server/index.js';
 import { describeError } from '../timeline/index.js';
@@ -88,10 +89,12 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
   const serving = servesMainPort(configuration)
     ? await (await import('./cluster.js')).openServing(node, cluster)
     : undefined;
+  const recording = flags.recordDir === '' ? undefined : await openRecording(node);
+  const facts = clusterFacts(flags);
+  const make = (options: KubeletOptions): Promise<Kubelet> =>
+    cluster === undefined ? createKubelet(options) : createKubeletOfCluster(options, facts, cluster, serving);
   const kubelet =
-    cluster === undefined
-      ? await createKubelet(madeFrom)
-      : await createKubeletOfCluster(madeFrom, flags, cluster, serving);
+    recording === undefined ? await make(madeFrom) : await recording.make(madeFrom, cluster && facts, make);
   kubeletLink.connect(kubelet);
   const { stats, eviction } = agentStats(
     kubelet,
@@ -143,6 +146,7 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     await tasks.stop();
     await Promise.all(listeners.map((listener) => listener.close()));
     await kubelet.stop();
+    await recording?.close();
     await cgroups?.stop();
   }
 }
@@ -167,15 +171,14 @@ function reportToSystemd(
   });
 }
 
-async function createKubeletOfCluster(
-  options: KubeletOptions,
-  flags: LoadedConfiguration['flags'],
-  { apis }: OpenCluster,
-  serving: ServingCertificate | undefined,
-): Promise<Kubelet> {
-  const { createClusterKubelet } = await import('../kubelet/cluster/create-cluster-kubelet.js');
-  return await createClusterKubelet(options, {
-    apis,
+/** Loaded only where something is recorded. */
+async function openRecording(node: AgentNode): Promise<Recording> {
+  return (await import('./recording.js')).openRecording(node);
+}
+
+/** What the command line and the process say of a node of a cluster. */
+function clusterFacts(flags: LoadedConfiguration['flags']): RecordedCluster {
+  return {
     kubeletVersion: flags.reportedVersion || kubernetesVersion,
     flags: {
       nodeLabels: flags.nodeLabels,
@@ -184,6 +187,19 @@ async function createKubeletOfCluster(
       ignoreEvictionReservation: flags.experimentalAllocatableIgnoreEviction,
     },
     processStartMs: Date.now() - process.uptime() * 1000,
+  };
+}
+
+async function createKubeletOfCluster(
+  options: KubeletOptions,
+  facts: RecordedCluster,
+  { apis }: OpenCluster,
+  serving: ServingCertificate | undefined,
+): Promise<Kubelet> {
+  const { createClusterKubelet } = await import('../kubelet/cluster/create-cluster-kubelet.js');
+  return await createClusterKubelet(options, {
+    ...facts,
+    apis,
     onAddresses: (addresses) => serving?.setAddresses?.(addresses),
   });
 }

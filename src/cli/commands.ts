@@ -93,6 +93,13 @@ export const commands: readonly Command[] = [
     run: async (argv) => (await import('./stop.js')).runStop(argv),
   },
   {
+    name: 'replay',
+    synopsis: 'DIR',
+    about: 'run the kubelet again over what an agent recorded, and show where it decides otherwise',
+    spec: async () => (await import('./replay.js')).replaySpec,
+    run: async (argv) => (await import('./replay.js')).runReplay(argv),
+  },
+  {
     name: 'explain',
     synopsis: 'POD',
     about: 'show what happened to a pod, why, and what it waits for',

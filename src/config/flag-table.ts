@@ -38,6 +38,10 @@ export interface KubeletFlags {
   devicePluginDir: string;
   /** How long a pod waits for a device plugin that has not registered yet; 0: it is refused at once. */
   devicePluginWaitMs: number;
+  /** The directory in which what comes in is recorded; empty: nothing is. */
+  recordDir: string;
+  /** What the records of all starts may take together, as a quantity of bytes. */
+  recordLimit: string;
   /** The version to report instead of the built-in one, from `--version=vX.Y.Z`. */
   reportedVersion: string;
 }
@@ -83,6 +87,8 @@ export const defaultKubeletFlags: Readonly<KubeletFlags> = {
   objectManifestPath: '',
   devicePluginDir: '/var/lib/kubelet/device-plugins',
   devicePluginWaitMs: 120_000,
+  recordDir: '',
+  recordLimit: '256Mi',
   reportedVersion: '',
 };
 
@@ -164,6 +170,18 @@ const kubeletFlagSpecs: readonly KubeletFlag[] = [
     'duration',
     'devicePluginWaitMs',
     'How long a pod waits for a device plugin that has not registered yet; 0 refuses it at once',
+  ),
+  kubeletFlag(
+    'record',
+    'string',
+    'recordDir',
+    'Directory in which what comes in is recorded, without secrets, for nodelet replay; empty for none',
+  ),
+  kubeletFlag(
+    'record-limit',
+    'quantity',
+    'recordLimit',
+    'What the records of all starts may take together; the oldest go first',
   ),
   kubeletFlag(
     'seccomp-default',

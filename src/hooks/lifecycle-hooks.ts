@@ -31,6 +31,8 @@ export interface LifecycleHooksOptions {
   /** Default: metrics that nobody reads. */
   readonly metrics?: HookMetrics;
   /** The pod's current addresses from the runtime, primary first. */
+  /** Default: by the machine's network. */
+  readonly request?: typeof httpGet;
   readonly podIps: (pod: Pod) => Promise<readonly string[]>;
 }
 
@@ -109,8 +111,8 @@ class HookRunner {
 
   /** Any response counts as success. */
   async #get(request: HttpGetRequest, signal: AbortSignal | undefined): Promise<void> {
-    const { clock } = this.#options;
-    await httpGet(request, { clock, timeoutMs: undefined, signal, ignoresBody: true });
+    const { clock, request: send = httpGet } = this.#options;
+    await send(request, { clock, timeoutMs: undefined, signal, ignoresBody: true });
   }
 
   /** Hooks written with HTTPS for a plain HTTP server have always worked, so they still must. */

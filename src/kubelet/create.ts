@@ -157,7 +157,13 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   settings.cgroups?.followExclusiveCpus?.((pod) => resources.hasExclusiveCpus(pod));
   const removals = new RecentlyRemoved();
   const onRemove = (id: string): void => removals.add(id);
-  const remover = containerRemover({ cri, timeline, containerLogsDir, onRemove });
+  const remover = containerRemover({
+    cri,
+    timeline,
+    containerLogsDir,
+    onRemove,
+    host: settings.logFiles.host,
+  });
   const runtime = createRuntimeManager(settings, {
     podStates: states,
     remover,

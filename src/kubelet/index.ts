@@ -15,6 +15,7 @@ export { createKubeletMetrics } from './metrics.js';
 export type { KubeletOptions } from './options.js';
 export { type Outside, plainOutside } from './outside.js';
 export type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
+export { defaultStartsAtOnce } from './settings.js';
 export { readCgroupDriver } from './start-up/cgroup-driver.js';
 export { type KubeletManagers, ManagerStartFailure, type StartManager } from './start-up/managers.js';
 export { detectNodeAddress } from './start-up/node-address.js';

@@ -1,5 +1,6 @@
 /** The one place through which a kubelet gets what lies outside it, so that a recorder can stand in between. */
 import { type Clock, systemClock } from '../async/index.js';
+import type { Timeline } from '../timeline/index.js';
 
 /**
  * A port is an object with methods, or a function. What a port's methods give back may be a value, a promise, a stream or
@@ -8,11 +9,13 @@ import { type Clock, systemClock } from '../async/index.js';
 export interface Outside {
   /** The clock of ports: what lies outside a recorded kubelet goes on while its own clock stands still. */
   readonly clock: Clock;
+  /** The timeline for ports: what they say there is not said by the kubelet. */
+  timeline(timeline: Timeline): Timeline;
   /** The port of this name; `make` makes the real one and is not called where the world is not there. */
   port<Port extends object>(name: string, make: () => Port): Port;
 }
 
 /** Nobody in between. */
 export function plainOutside(clock: Clock = systemClock): Outside {
-  return { clock, port: (_, make) => make() };
+  return { clock, timeline: (timeline) => timeline, port: (_, make) => make() };
 }

@@ -12,8 +12,14 @@ import { type DurableFiles, type Host, linuxHost } from '../host/index.js';
 import { type Node, pageSizeName } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
 import { type ProbeNetwork, systemNetwork } from '../probes/index.js';
-import { type MachineFacts, readMachineFacts } from '../runtime-manager/config/index.js';
+import {
+  type MachineFacts,
+  machineNodeFiles,
+  type NodeFiles,
+  readMachineFacts,
+} from '../runtime-manager/config/index.js';
 import type { PullSource } from '../runtime-manager/images/index.js';
+import { type LogFiles, machineLogFiles } from '../runtime-manager/index.js';
 import { criEvents, type RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import { Timeline } from '../timeline/index.js';
 import { forwardingTracer, type Tracer } from '../tracing/index.js';
@@ -47,6 +53,10 @@ export interface KubeletSettings extends Omit<KubeletOptions, 'runtime' | 'runti
   readonly stopping: AbortController;
   readonly random: () => number;
   readonly outside: Outside;
+  /** The files of this machine that pods get; runtimes use them, whatever `machine` is. */
+  readonly nodeFiles: NodeFiles;
+  /** The same for the logs of containers. */
+  readonly logFiles: LogFiles;
   readonly podDirectories: boolean;
   /** Empty when pods have no directories: logs in the usual place belong to another agent of the machine then. */
   readonly podLogsDir: string;
@@ -147,6 +157,8 @@ export async function readSettings({
     stopping,
     random: options.random ?? Math.random,
     outside,
+    nodeFiles: outside.port('node files', machineNodeFiles),
+    logFiles: outside.port('log files', machineLogFiles),
     podDirectories,
     podLogsDir: podDirectories ? config.podLogsDir : '',
     eventSources: options.eventSources ?? [criEvents],

@@ -1,7 +1,7 @@
 /** The entries of a record, in the order in which they happened: what came in begins a turn, what was done follows it. */
 import type { TimelineEntry } from '../timeline/index.js';
 import { RecordProblem } from './record-problem.js';
-import type { PortShape } from './shape.js';
+import { isShape, type PortShape } from './shape.js';
 import { fromJson } from './values.js';
 
 /** The kubelet's clock in a turn, during which it stands still: wall-clock and monotonic milliseconds. */
@@ -78,7 +78,7 @@ const fieldsOf: Readonly<Record<RecordEntry['k'], Readonly<Record<string, (value
   no: { c: isCount, t: isTime },
   cb: { c: isCount, a: isText, t: isTime, v: Array.isArray },
   at: { m: isTimer, t: isTime },
-  port: { p: isText, h: isObject },
+  port: { p: isText, h: isShape },
   do: { c: isCount, p: isText, m: isText, i: isText },
   say: { v: isObject },
 };
@@ -92,7 +92,7 @@ export function readEntry(line: string): RecordEntry {
   for (const [field, isRight] of Object.entries(fieldsOf[k as RecordEntry['k']]))
     if (!isRight(entry[field]))
       throw new RecordProblem(`an entry ${k} has a field ${field} that it cannot have`);
-  if (entry.h !== undefined && !isObject(entry.h))
+  if (entry.h !== undefined && !isShape(entry.h))
     throw new RecordProblem(`an entry ${k} has a field h that it cannot have`);
   // Its kind and the fields of the kind were checked.
   return entry as unknown as RecordEntry;

@@ -23,6 +23,8 @@ export const recordLimits = {
   segments: 4_096,
   /** What the disk may take for one write; then the recording ends. */
   writeMs: 30_000,
+  /** Files of volumes of which a recording knows what the kubelet has written, and texts that are no secrets. */
+  rememberedFiles: 8_192,
   /** Differences that a replay keeps; it counts the others. */
   differences: 100,
   /** How long a replay waits for work of the kubelet that no port knows, such as the loading of code. */

@@ -15,6 +15,7 @@ import {
 import { identityOf } from './identity.js';
 import { type KnownCall, KnownCalls } from './known-calls.js';
 import { recordLimits } from './limits.js';
+import { asWritten, writesVolume } from './masks.js';
 import { answersKept, shortestKept } from './recorder.js';
 import { madeOfShape, type PortShape } from './shape.js';
 import { whenSettled } from './turns.js';
@@ -39,6 +40,7 @@ export class Player {
   readonly #go: (name: string) => void;
   readonly #calls = new KnownCalls();
   readonly #answers = new BoundedMap<string, string>(answersKept);
+  readonly #written = new BoundedMap<string, unknown>({ maxEntries: recordLimits.rememberedFiles });
   readonly #shapes = new Map<string, PortShape[]>();
   readonly #timers = new Map<string, () => void>();
   readonly #timersOfTurn = new Map<number, number>();
@@ -53,7 +55,7 @@ export class Player {
       monotonic: () => this.#time[1],
       setTimer: (delayMs, fire) => this.#setTimer(delayMs, fire),
     };
-    this.outside = { clock: this.clock, port: (name) => this.#port(name) };
+    this.outside = { clock: this.clock, timeline: (timeline) => timeline, port: (name) => this.#port(name) };
     this.said = (entry) => void this.#said.push(entry);
   }
 
@@ -111,7 +113,7 @@ export class Player {
         return;
       case 'ok': {
         const value = this.#answerOf(input, this.#calls.waiting(input.c));
-        this.#calls.answer(input.c, (claim) => claim.resolve(filled(value, claim.args)));
+        this.#calls.answer(input.c, (claim) => claim.resolve(this.#filled(value, claim.args)));
         return;
       }
       case 'no': {
@@ -188,6 +190,8 @@ export class Player {
   }
 
   #call(site: CallSite, args: readonly unknown[]): unknown {
+    const [path, data] = args;
+    if (writesVolume(site.m, path)) this.#written.set(path, data);
     const known = this.#calls.take(site);
     if (known === undefined)
       return new Promise((resolve, reject) => this.#calls.wait(site, { args, resolve, reject }));
@@ -196,7 +200,20 @@ export class Player {
     this.#calls.listen(c, args);
     if (e !== undefined) throw readValue(e);
     if (h !== undefined) return this.#made(`#${c}`, h);
-    return filled(v === undefined ? undefined : readValue(v), args);
+    return this.#filled(v === undefined ? undefined : readValue(v), args);
+  }
+
+  /** What the record has no words for: bytes in the caller's buffer, and what the kubelet had written itself. */
+  #filled(value: unknown, [first]: readonly unknown[]): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    if (asWritten in value && typeof first === 'string') {
+      const written = this.#written.get(first);
+      return typeof written === 'string' ? Buffer.from(written, 'utf8') : (written ?? new Uint8Array());
+    }
+    if (!(first instanceof Uint8Array && 'filled' in value && 'count' in value)) return value;
+    if (!(value.filled instanceof Uint8Array)) return value;
+    first.set(value.filled.subarray(0, first.length));
+    return value.count;
   }
 
   #place(): Pick<Difference, 'turn' | 'timeMs'> {
@@ -206,13 +223,4 @@ export class Player {
   #differ(what: Difference['what'], recorded: string, now: string): void {
     this.differences.add({ ...this.#place(), what, recorded, now });
   }
-}
-
-/** A read gave its bytes in the caller's buffer. */
-function filled(value: unknown, args: readonly unknown[]): unknown {
-  const [buffer] = args;
-  if (!(buffer instanceof Uint8Array) || typeof value !== 'object' || value === null) return value;
-  if (!('filled' in value && 'count' in value) || !(value.filled instanceof Uint8Array)) return value;
-  buffer.set(value.filled.subarray(0, buffer.length));
-  return value.count;
 }

@@ -14,16 +14,17 @@ export async function recordedKubelet<Made extends Kubelet>(
   { seed, ...options }: KubeletOptions & { readonly timeline: Timeline; readonly seed: string },
   make: MakeKubelet<Made>,
 ): Promise<Made> {
-  options.timeline.subscribe(recorder.said);
   const kubelet = await recorder.enter('create', () =>
     make({
       ...outsideOptions(options, recorder.outside),
       clock: recorder.clock,
+      timeline: recorder.timelineOf(options.timeline),
       random: randomOf(seed),
       outside: recorder.outside,
     }),
   );
-  return { ...kubelet, start: () => recorder.enter('start', () => kubelet.start()) };
+  const { timeline } = options;
+  return { ...kubelet, timeline, start: () => recorder.enter('start', () => kubelet.start()) };
 }
 
 export interface ReplayOptions

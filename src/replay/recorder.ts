@@ -1,11 +1,12 @@
 /** Stands between a kubelet and its ports, and writes down what comes in, and by which calls. */
 import { BoundedMap, type Clock, type Timer, textBytes } from '../async/index.js';
 import type { Outside } from '../kubelet/index.js';
-import type { TimelineEntry } from '../timeline/index.js';
+import type { Timeline } from '../timeline/index.js';
 import { type CallSite, type Input, type Output, siteKey } from './entries.js';
 import { identityOf } from './identity.js';
 import { recordLimits } from './limits.js';
-import { type Mask, noMask } from './masks.js';
+import { createMask, type Mask, type MaskKind } from './masks.js';
+import { type AnyFunction, invoke, isPlain, isPromise } from './port-calls.js';
 import { hasMethods, madeOfShape, type PortShape, shapeOf } from './shape.js';
 import { type Turn, Turns } from './turns.js';
 import { fromJson, toJson } from './values.js';
@@ -15,10 +16,25 @@ export interface RecorderOptions {
   readonly clock: Clock;
   /** Takes one line of the record; must not wait. */
   readonly write: (line: string) => void;
+  /** Default: one with a key of its own. */
   readonly mask?: Mask;
 }
 
-type AnyFunction = (...args: unknown[]) => unknown;
+/** An object with methods that the kubelet uses. */
+interface Called {
+  /** The port, or the call that gave the object. */
+  readonly p: string;
+  readonly target: object;
+  readonly kind: MaskKind | undefined;
+}
+
+/** A call that waits for its answer. */
+interface Asked {
+  readonly c: number;
+  readonly site: CallSite;
+  readonly kind: MaskKind | undefined;
+  readonly args: readonly unknown[];
+}
 
 export class Recorder {
   /** The clock of the kubelet. It stands still in a turn. */
@@ -29,13 +45,14 @@ export class Recorder {
   readonly #write: (line: string) => void;
   readonly #mask: Mask;
   readonly #answers = new BoundedMap<string, string>(answersKept);
+  readonly #plainTimelines = new WeakMap<Timeline, Timeline>();
   readonly #timersOfTurn = new Map<number, number>();
   /** Turns that the record has; a replay counts the same. */
   #inputs = 0;
   #calls = 0;
   #isRecording = true;
 
-  constructor({ clock, write, mask = noMask }: RecorderOptions) {
+  constructor({ clock, write, mask = createMask() }: RecorderOptions) {
     this.#world = clock;
     this.#turns = new Turns(clock);
     this.#write = write;
@@ -45,7 +62,11 @@ export class Recorder {
       monotonic: () => this.#turns.now?.time[1] ?? clock.monotonic(),
       setTimer: (delayMs, fire) => this.#setTimer(delayMs, fire),
     };
-    this.outside = { clock, port: (name, make) => this.#port(name, make()) };
+    this.outside = {
+      clock,
+      timeline: (timeline) => this.#plainTimelines.get(timeline) ?? timeline,
+      port: (name, make) => this.#port(name, make()),
+    };
   }
 
   /** From now on nothing is written; the kubelet goes on as before. */
@@ -64,11 +85,30 @@ export class Recorder {
     });
   }
 
-  /** A reader of the kubelet's timeline. What other parts of the process say there is not the kubelet's. */
-  readonly said = (entry: TimelineEntry): void => {
-    if (this.#turns.now === undefined || !this.#isRecording) return;
-    this.#put({ k: 'say', v: this.#mask.entry(entry) });
-  };
+  /** The same timeline for the kubelet alone: what is said through it is recorded, and what others say is not. */
+  timelineOf(timeline: Timeline): Timeline {
+    let isKubelet = false;
+    timeline.subscribe((entry) => {
+      if (isKubelet && this.#isRecording && this.#turns.now !== undefined) this.#put({ k: 'say', v: entry });
+    });
+    const heard = new Proxy(timeline, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]): unknown => {
+          const before = isKubelet;
+          isKubelet = true;
+          try {
+            return Reflect.apply(value, target, args);
+          } finally {
+            isKubelet = before;
+          }
+        };
+      },
+    });
+    this.#plainTimelines.set(heard, timeline);
+    return heard;
+  }
 
   #put(entry: Output): void {
     if (this.#isRecording) this.#write(JSON.stringify(entry));
@@ -107,22 +147,24 @@ export class Recorder {
     const shape = shapeOf(target);
     this.#put({ k: 'port', p: name, h: shape });
     // It has the methods, parts and constants of the target.
-    return this.#wrapped(name, target, shape) as Port;
+    return this.#wrapped(name, target, shape, undefined) as Port;
   }
 
-  #wrapped(name: string, target: object, shape: PortShape): object {
+  #wrapped(name: string, target: object, shape: PortShape, kind: MaskKind | undefined): object {
     return madeOfShape(shape, {
-      call: (method, args) => this.#call(name, target, method, args),
+      call: (method, args) => this.#call({ p: name, target, kind }, method, args),
       constant: (json) => fromJson(json),
     });
   }
 
-  #call(p: string, target: object, m: string, args: readonly unknown[]): unknown {
+  #call({ p, target, kind: inherited }: Called, m: string, args: readonly unknown[]): unknown {
     const turn = this.#turns.now;
     // Other parts of the process use the port, too; their calls are none of the kubelet's.
     if (turn === undefined) return invoke(target, m, args);
     const c = ++this.#calls;
     const site: CallSite = { p, m, i: identityOf(m, args) };
+    const kind = this.#mask.kindOf(site, args, inherited);
+    this.#mask.called(site, args);
     const passed = this.#withCallbacks(c, m, args);
     let result: unknown;
     try {
@@ -133,33 +175,33 @@ export class Recorder {
     }
     if (isPromise(result)) {
       this.#put({ k: 'do', c, ...site, w: 1 });
-      return this.#answered(c, site, args, result);
+      return this.#answered({ c, site, kind, args }, result);
     }
     if (hasMethods(result)) {
       const shape = shapeOf(result);
       this.#put({ k: 'do', c, ...site, h: shape });
-      return this.#wrapped(`#${c}`, result, shape);
+      return this.#wrapped(`#${c}`, result, shape, kind);
     }
     this.#put({
       k: 'do',
       c,
       ...site,
-      ...(result === undefined ? {} : { v: this.#shown(site, args, result) }),
+      ...(result === undefined ? {} : { v: this.#shown(kind, args, result) }),
     });
     return result;
   }
 
-  #answered(c: number, site: CallSite, args: readonly unknown[], result: Promise<unknown>): Promise<unknown> {
+  #answered({ c, site, kind, args }: Asked, result: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const answer = (value: unknown, { time }: Turn): void => {
         if (hasMethods(value)) {
           const shape = shapeOf(value);
           this.#begin({ k: 'ok', c, t: time, h: shape });
-          resolve(this.#wrapped(`#${c}`, value, shape));
+          resolve(this.#wrapped(`#${c}`, value, shape, kind));
           return;
         }
         if (this.#isRecording)
-          this.#putAnswer(c, site, time, value === undefined ? undefined : this.#shown(site, args, value));
+          this.#putAnswer(c, site, time, value === undefined ? undefined : this.#shown(kind, args, value));
         resolve(value);
       };
       result.then(
@@ -188,24 +230,27 @@ export class Recorder {
   }
 
   /** As the record may hold it. A read fills a buffer that came with the call, so its bytes are part of the answer. */
-  #shown(site: CallSite, args: readonly unknown[], value: unknown): unknown {
+  #shown(kind: MaskKind | undefined, args: readonly unknown[], value: unknown): unknown {
     const [buffer] = args;
     if (buffer instanceof Uint8Array && typeof value === 'number')
-      return toJson({ count: value, filled: this.#mask.bytes(site, buffer.subarray(0, value)) });
-    return toJson(this.#mask.value(site, args, value));
+      return toJson({ count: value, filled: this.#mask.bytes(kind, buffer.subarray(0, value)) });
+    return toJson(this.#mask.value(kind, args, value));
   }
 
   /** Functions among the arguments, or one level into them, are let in by turns. */
   #withCallbacks(c: number, method: string, args: readonly unknown[]): unknown[] {
     if (asksBack.has(method)) return [...args];
     return args.map((arg, index) => {
+      // What lies outside waits by the world's clock.
+      if (arg === this.clock) return this.#world;
       if (typeof arg === 'function') return this.#callback(c, String(index), arg as AnyFunction);
       if (!isPlain(arg)) return arg;
       let copy: Record<string, unknown> | undefined;
       for (const [name, each] of Object.entries(arg)) {
-        if (typeof each !== 'function') continue;
+        if (typeof each !== 'function' && each !== this.clock) continue;
         copy ??= { ...arg };
-        copy[name] = this.#callback(c, `${index}.${name}`, each as AnyFunction);
+        copy[name] =
+          each === this.clock ? this.#world : this.#callback(c, `${index}.${name}`, each as AnyFunction);
       }
       return copy ?? arg;
     });
@@ -234,28 +279,3 @@ export const shortestKept = 64;
 
 /** Methods whose functions tell the world of the kubelet. They are asked at any time, and change nothing. */
 const asksBack: ReadonlySet<string> = new Set(['follow', 'followExclusiveCpus']);
-
-function invoke(target: object, method: string, args: readonly unknown[]): unknown {
-  let owner = target;
-  const path = method.split('.');
-  const name = path.pop() ?? '';
-  for (const part of path) {
-    // The shape of the port names its parts, which are objects.
-    owner = Reflect.get(owner, part) as object;
-  }
-  if (name.startsWith('get ')) return Reflect.get(owner, name.slice(4));
-  // The shape of the port says what it is: a function, a stream, or an object with the method.
-  if (name === '()') return Reflect.apply(owner as AnyFunction, undefined, args);
-  if (name === '[each]') return (owner as AsyncIterable<unknown>)[Symbol.asyncIterator]();
-  return Reflect.apply(Reflect.get(owner, name) as AnyFunction, owner, args);
-}
-
-function isPromise(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
-}
-
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-}

@@ -18,6 +18,17 @@ export interface PortShape {
 
 const deepestPart = 3;
 
+/** Whether read JSON is a shape. */
+export function isShape(json: unknown, depth = 0): json is PortShape {
+  if (typeof json !== 'object' || json === null || depth > deepestPart) return false;
+  // Its own properties are all that is looked at.
+  const { m = [], g = [], v = {}, o = {} } = json as Readonly<Record<string, unknown>>;
+  const areNames = (list: unknown): boolean =>
+    Array.isArray(list) && list.every((each) => typeof each === 'string');
+  if (!areNames(m) || !areNames(g) || typeof v !== 'object' || v === null) return false;
+  return typeof o === 'object' && o !== null && Object.values(o).every((part) => isShape(part, depth + 1));
+}
+
 /** Whether a value is an object with methods and not data. */
 export function hasMethods(value: unknown): value is object {
   if (typeof value === 'function') return true;

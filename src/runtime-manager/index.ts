@@ -18,6 +18,7 @@ export * from './plan/pod-plan.js';
 export { type RestartVerdict, restartDecision } from './plan/restart.js';
 export type { Retry } from './retry.js';
 export { type CrashLoopSettings, crashLoopDelays } from './start/crash-loop.js';
+export { type LogFiles, machineLogFiles } from './start/log-files.js';
 export { placedBy } from './start/placed.js';
 export { type RuntimeClassSource, runtimeHandlerOf } from './start/runtime-class.js';
 export { PodSyncError, type PodSyncResult, resizeFailure, syncError } from './sync-result.js';

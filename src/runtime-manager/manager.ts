@@ -41,6 +41,7 @@ import type { PodReader } from './pleg/index.js';
 import { type ActuatedResources, isResizeInProgress } from './resize/index.js';
 import { LeftCgroups } from './resize/left-cgroups.js';
 import { ResizeRetries } from './resize/resize-retries.js';
+import { type LogFiles, machineLogFiles } from './start/log-files.js';
 import { RecentlyCreated } from './start/recently-created.js';
 import { ReservedNames } from './start/reserved-names.js';
 import { StartOrder } from './start/start-order.js';
@@ -61,6 +62,8 @@ export interface RuntimeManagerOptions {
   readonly podLogsDir: string;
   /** The flat directory of links to container logs; absent: no links are made. */
   readonly containerLogsDir?: string;
+  /** Default: the logs of this machine. */
+  readonly logFiles?: LogFiles;
   /** Absent: hooks are not run, and each skipped hook is recorded as a problem. */
   readonly hooks?: LifecycleHooks;
   /** Absent: nothing is probed, and no container waits for a probe. */
@@ -137,6 +140,7 @@ export class RuntimeManager {
       crashLoop: options.crashLoop,
       podLogsDir: options.podLogsDir,
       containerLogsDir: options.containerLogsDir,
+      logFiles: options.logFiles ?? machineLogFiles(),
       hooks: options.hooks,
       internals: options.internals,
       metrics: options.metrics ?? createRuntimeMetrics(),

@@ -18,6 +18,8 @@ export interface AgentEntries {
   'agent.oom': NoData;
   /** The agent's own limit of open files could not be set. */
   'agent.openFiles': NoData;
+  /** Where what comes in is recorded, and why a recording has ended. */
+  'agent.record': NoData;
   /** The collector does not take traces, or does again: then with the spans that were lost. */
   'tracing.export': { lostSpans: number } | NoData;
   /** A defect in the agent. */

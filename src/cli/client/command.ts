@@ -51,7 +51,7 @@ export function commandHelp({ name, about, synopsis, notes, flags, examples }: C
 }
 
 /** Runs a command and returns its exit code: 0, 1 for a failure, 2 for a wrong command line. */
-export async function runCommand<Specs extends FlagSpecs & typeof runFlags>(
+export async function runCommand<Specs extends FlagSpecs & Pick<typeof runFlags, 'help'>>(
   spec: CommandSpec<Specs>,
   argv: readonly string[],
   run: (parsed: ParsedFlags<Specs>) => Promise<number>,
@@ -59,7 +59,7 @@ export async function runCommand<Specs extends FlagSpecs & typeof runFlags>(
   exitOnClosedOutput();
   try {
     const parsed = parseCommandFlags(argv, spec.flags);
-    // Specs extends runFlags, which has `help`; TypeScript cannot derive that for a generic type.
+    // Specs has `help`; TypeScript cannot derive that for a generic type.
     const { help } = parsed.values as { readonly help: boolean };
     if (help) {
       process.stdout.write(commandHelp(spec));

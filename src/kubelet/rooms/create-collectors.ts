@@ -10,6 +10,7 @@ import {
   ImageCollector,
   type ImageGcPolicy,
   type PullRecords,
+  readUsage,
 } from '../../runtime-manager/images/index.js';
 import type { ContainerRemover, PodStates, RuntimeManager } from '../../runtime-manager/index.js';
 import { LogRotator } from '../../runtime-manager/logs/index.js';
@@ -35,6 +36,8 @@ export function createCollectors(
     | 'podLogsDir'
     | 'containerLogsDir'
     | 'deadContainers'
+    | 'logFiles'
+    | 'outside'
   >,
   {
     podStates,
@@ -59,8 +62,10 @@ export function createCollectors(
   },
 ): Collectors {
   const { config, cri, clock, timeline, tracer, registry, nodeName, podLogsDir, containerLogsDir } = settings;
+  const { host } = settings.logFiles;
   return {
     garbage: new GarbageCollector({
+      host,
       cri,
       clock,
       timeline,
@@ -78,6 +83,7 @@ export function createCollectors(
       containerLogsDir,
     }),
     images: new ImageCollector({
+      usageOf: settings.outside.port('image disk', () => readUsage),
       cri,
       clock,
       timeline,
@@ -90,6 +96,7 @@ export function createCollectors(
       ...(pullRecords === undefined ? {} : { onFreed: (sinceMs, kept) => pullRecords.prune(sinceMs, kept) }),
     }),
     rotator: new LogRotator({
+      host,
       cri,
       clock,
       timeline,

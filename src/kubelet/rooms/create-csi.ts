@@ -11,7 +11,7 @@ import {
 import type { KubeletSettings } from '../settings.js';
 import type { StartManager } from '../start-up/managers.js';
 
-type CsiSettings = Pick<KubeletSettings, 'clock' | 'timeline' | 'registry' | 'csi'>;
+type CsiSettings = Pick<KubeletSettings, 'clock' | 'timeline' | 'registry' | 'csi' | 'outside'>;
 
 export interface KubeletCsi {
   readonly client: CsiClientOptions;
@@ -22,11 +22,11 @@ export interface KubeletCsi {
   readonly start?: StartManager;
 }
 
-export function createCsi({ clock, timeline, registry, csi }: CsiSettings): KubeletCsi {
+export function createCsi({ clock, timeline, registry, csi, outside }: CsiSettings): KubeletCsi {
   const client: CsiClientOptions = {
     clock,
     drivers: new CsiDrivers(),
-    call: csi?.call ?? callCsiByGrpc,
+    call: outside.port('csi', () => csi?.call ?? callCsiByGrpc),
     metrics: createCsiMetrics(registry),
   };
   const { notice, policies } = csi ?? {};

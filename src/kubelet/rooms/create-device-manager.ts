@@ -71,7 +71,7 @@ export async function createDeviceManager(
   const manager: DeviceManager = new DeviceManager({
     clock,
     timeline,
-    open: devicePlugins.open ?? openDevicePlugin,
+    open: settings.outside.port('device plugins', () => devicePlugins.open ?? openDevicePlugin),
     checkpoint: { directory, store: durable },
     metrics,
     waitMs,
@@ -92,7 +92,7 @@ export async function createDeviceManager(
   const registration = new DeviceRegistration({
     directory,
     host: machine,
-    serve: devicePlugins.serve ?? serveDeviceRegistration,
+    serve: settings.outside.port('device registration', () => devicePlugins.serve ?? serveDeviceRegistration),
     plugins: manager.plugins,
     metrics,
   });

@@ -24,6 +24,7 @@ type DraSettings = Pick<
   | 'durable'
   | 'podDirectories'
   | 'isOwnMachine'
+  | 'outside'
   | 'dra'
   | 'stopping'
 >;
@@ -50,8 +51,9 @@ export interface KubeletDra {
 export function createDra(settings: DraSettings, ports: DraPorts): KubeletDra | undefined {
   const { clock, timeline, registry, nodeName, rootDir, random, gates, durable, dra, stopping } = settings;
   // The sockets of another machine cannot be reached from here.
-  const open = dra?.open ?? (settings.isOwnMachine ? openGrpcDriver : undefined);
-  if (dra?.api === undefined || open === undefined) return undefined;
+  const reach = dra?.open ?? (settings.isOwnMachine ? openGrpcDriver : undefined);
+  if (dra?.api === undefined || reach === undefined) return undefined;
+  const open = settings.outside.port('dra', () => reach);
   const manager = new DraManager({
     clock,
     timeline,

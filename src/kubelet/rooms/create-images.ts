@@ -8,6 +8,7 @@ import {
   ImageKeyring,
   ImageManager,
   loadCredentialPlugins,
+  machineCredentialFiles,
   NodeCredentials,
   PullQueue,
   PullRate,
@@ -43,7 +44,15 @@ export function createImages(
   settings: PluginSettings &
     Pick<
       KubeletSettings,
-      'config' | 'cri' | 'rootDir' | 'podDirectories' | 'durable' | 'objects' | 'keyring' | 'pulls'
+      | 'config'
+      | 'cri'
+      | 'rootDir'
+      | 'podDirectories'
+      | 'durable'
+      | 'objects'
+      | 'keyring'
+      | 'pulls'
+      | 'outside'
     >,
   tasks: TaskGroup,
 ): Images {
@@ -55,7 +64,12 @@ export function createImages(
       ? new ImageKeyring({
           timeline,
           objects: settings.objects,
-          node: new NodeCredentials({ clock, timeline, rootDir }),
+          node: new NodeCredentials({
+            ...settings.outside.port('credential files', machineCredentialFiles),
+            clock,
+            timeline,
+            rootDir,
+          }),
           plugins: () => plugins,
         })
       : undefined;

@@ -17,6 +17,7 @@ type PluginManagerSettings = Pick<
   | 'rootDir'
   | 'machine'
   | 'isOwnMachine'
+  | 'outside'
   | 'podDirectories'
   | 'openPluginSocket'
 >;
@@ -28,8 +29,9 @@ export function createPlugins(
 ): StartManager | undefined {
   const { clock, timeline, registry, rootDir, machine: host, isOwnMachine } = settings;
   // The sockets of another machine cannot be reached from here.
-  const open = settings.openPluginSocket ?? (isOwnMachine ? openGrpcSocket : undefined);
-  if (open === undefined || !settings.podDirectories) return undefined;
+  const reach = settings.openPluginSocket ?? (isOwnMachine ? openGrpcSocket : undefined);
+  if (reach === undefined || !settings.podDirectories) return undefined;
+  const open = settings.outside.port('plugin sockets', () => reach);
   const directory = join(rootDir, 'plugins_registry');
   const manager = new PluginManager({ clock, timeline, host, directory, open, handlers });
   return async (tasks) => {

@@ -1,5 +1,7 @@
 /** Builds the server of the pod resources API, by which monitoring learns who was given which parts of the machine. */
+
 import { join } from 'node:path/posix';
+import { serveGrpc } from '../../grpc/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import { claimsOfContainer, type DraManager, devicesOfClaim } from '../../resources/dra/index.js';
 import {
@@ -30,7 +32,7 @@ export interface PodResourcesPorts {
 
 type PodResourcesSettings = Pick<
   KubeletSettings,
-  'clock' | 'timeline' | 'registry' | 'gates' | 'rootDir' | 'isOwnMachine' | 'podDirectories'
+  'clock' | 'timeline' | 'registry' | 'gates' | 'rootDir' | 'isOwnMachine' | 'outside' | 'podDirectories'
 >;
 
 /** Undefined where a socket would be on another machine. */
@@ -60,6 +62,7 @@ export function createPodResources(
     },
   });
   return servedSocket({
+    serve: settings.outside.port('pod resources socket', () => serveGrpc),
     timeline,
     name: 'The pod resources API',
     socketPath: join(rootDir, 'pod-resources', 'kubelet.sock'),

@@ -1,6 +1,8 @@
 /** Builds the server of the pods API, by which programs of the machine follow its pods. */
+
 import { join } from 'node:path/posix';
 import { errorText } from '../../async/index.js';
+import { serveGrpc } from '../../grpc/index.js';
 import {
   createPodsApi as createApi,
   createPodsApiMetrics,
@@ -15,7 +17,7 @@ export type PodsApiPorts = Pick<PodsApiOptions, 'allSourcesReady' | 'pods' | 'po
 
 type PodsApiSettings = Pick<
   KubeletSettings,
-  'clock' | 'timeline' | 'registry' | 'gates' | 'rootDir' | 'isOwnMachine' | 'podDirectories'
+  'clock' | 'timeline' | 'registry' | 'gates' | 'rootDir' | 'isOwnMachine' | 'outside' | 'podDirectories'
 >;
 
 /** A watcher that is cut off at the end learns why, if it reads on. */
@@ -44,6 +46,7 @@ export function createPodsApi(
       }),
   });
   const socket = servedSocket({
+    serve: settings.outside.port('pods socket', () => serveGrpc),
     timeline,
     name: 'The pods API',
     socketPath: join(rootDir, 'pods-api', 'pods-api.sock'),

@@ -1,6 +1,7 @@
 /** Builds the runtime manager and what it works through. */
 import { Backoff } from '../../async/index.js';
 import { createHookMetrics, createLifecycleHooks } from '../../hooks/index.js';
+import { httpGet } from '../../http-get/index.js';
 import { type AnyContainer, type Node, objectReaders, type Pod, quantityUnits } from '../../kube/index.js';
 import { hostIpsOf } from '../../pods/index.js';
 import {
@@ -41,11 +42,16 @@ type RuntimeManagerSettings = PodConfigSettings &
     | 'podConfigs'
     | 'hooks'
     | 'wasOomKilled'
+    | 'outside'
+    | 'logFiles'
   >;
 
 /** What configs of containers are made from. */
 type PodConfigSettings = NodeConfigSettings &
-  Pick<KubeletSettings, 'cri' | 'timeline' | 'node' | 'runtimeClasses' | 'objects' | 'services' | 'cgroups'>;
+  Pick<
+    KubeletSettings,
+    'nodeFiles' | 'cri' | 'timeline' | 'node' | 'runtimeClasses' | 'objects' | 'services' | 'cgroups'
+  >;
 
 type NodeConfigSettings = Pick<
   KubeletSettings,
@@ -74,6 +80,9 @@ export interface RuntimePorts {
 export function createRuntimeManager(settings: RuntimeManagerSettings, ports: RuntimePorts): RuntimeManager {
   const { podStates, remover, probes, images, actuated, reinspect, internals } = ports;
   const { config, gates, cri, clock, timeline, registry, rootDir, podLogsDir, containerLogsDir } = settings;
+  const messages = settings.outside.port('termination messages', () => ({
+    read: (status: Parameters<typeof terminationMessage>[1]) => terminationMessage({ rootDir }, status),
+  }));
   const manager: RuntimeManager = new RuntimeManager({
     cri,
     clock,
@@ -99,7 +108,8 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
     podLogsDir,
     metrics: createRuntimeMetrics(registry),
     runtimeHandler: runtimeHandlerOf(settings.runtimeClasses),
-    terminationMessage: (status) => terminationMessage({ rootDir }, status),
+    terminationMessage: (status) => messages.read(status),
+    logFiles: settings.logFiles,
     wasOomKilled: settings.wasOomKilled,
     containerLogsDir,
     hooks:
@@ -109,6 +119,7 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
         clock,
         timeline,
         metrics: createHookMetrics(registry),
+        request: settings.outside.port('hook requests', () => httpGet),
         podIps: async ({ metadata: { uid = '', name = '', namespace = '' } }) =>
           (await manager.podStatus(uid, name, namespace)).ips,
       }),
@@ -139,6 +150,7 @@ function createPodConfigs(
   return new FilePodConfigs({
     settings: settingsNow(runtimeSettingsOf(settings), settings.node),
     timeline,
+    files: settings.nodeFiles,
     volumes,
     imageUser: imageUserFromRuntime(cri),
     env: {

@@ -46,7 +46,12 @@ export function createSources(
   const outsideSource = (name: SourceName, create: AddedSource['create']): PodSource => {
     const port = outside.port(`source ${name}`, () => ({
       run: (given: SourceContext['deliver'], signal: AbortSignal) =>
-        create({ ...context, clock: outside.clock, deliver: given }).run(signal),
+        create({
+          ...context,
+          clock: outside.clock,
+          timeline: outside.timeline(timeline),
+          deliver: given,
+        }).run(signal),
     }));
     return { run: (signal) => port.run(deliver, signal) };
   };

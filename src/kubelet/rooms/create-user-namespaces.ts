@@ -18,15 +18,20 @@ export function createUserNamespaces(
     | 'durable'
     | 'cri'
     | 'config'
-    | 'clock'
     | 'isOwnMachine'
     | 'stopping'
+    | 'outside'
   >,
   { isSupported }: { readonly isSupported: (runtimeHandler: string) => boolean },
 ): UserNamespaces | undefined {
-  const { podDirectories, rootDir, timeline, durable, cri, config, clock, isOwnMachine, stopping } = settings;
+  const { podDirectories, rootDir, timeline, durable, cri, config, isOwnMachine, stopping } = settings;
   if (!podDirectories) return undefined;
   const { maxPods } = config;
+  const { outside } = settings;
+  const ids = outside.port('subordinate ids', () => ({
+    read: (signal: AbortSignal) =>
+      readSubordinateIds({ clock: outside.clock, timeline: outside.timeline(timeline), signal }),
+  }));
   const idsPerPod = config.userNamespaces?.idsPerPod ?? defaultIdsPerPod;
   return new UserNamespaces({
     rootDir,
@@ -36,7 +41,7 @@ export function createUserNamespaces(
     idsPerPod,
     pool: async () => {
       const { signal } = stopping;
-      const assigned = isOwnMachine ? await readSubordinateIds({ clock, timeline, signal }) : undefined;
+      const assigned = isOwnMachine ? await ids.read(signal) : undefined;
       return idPool(assigned, { idsPerPod, maxPods });
     },
     isSupported,

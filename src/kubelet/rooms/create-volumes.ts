@@ -21,6 +21,7 @@ import type { KubeletCsi } from './create-csi.js';
 type VolumeSettings = Pick<
   KubeletSettings,
   | 'clock'
+  | 'outside'
   | 'timeline'
   | 'rootDir'
   | 'nodeName'
@@ -72,7 +73,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
   const labels = nodeLabels(nodeName);
   const warn = (pod: Pod, reason: string, message: string): void =>
     void timeline.event(podRef(pod), 'Warning', reason, message);
-  const { csi = {}, config } = settings;
+  const { csi = {}, config, outside } = settings;
   const { objects: csiObjects } = csi;
   const manager = new VolumeManager({
     clock,
@@ -97,8 +98,11 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
       // Programs of this machine can do nothing for another.
       ...(settings.isOwnMachine
         ? {
-            runDiskTool: diskTools(clock),
-            flex: { directory: config.volumePluginDir, run: flexPrograms(clock) },
+            runDiskTool: outside.port('disk tools', () => diskTools(outside.clock)),
+            flex: {
+              directory: config.volumePluginDir,
+              run: outside.port('flex drivers', () => flexPrograms(outside.clock)),
+            },
           }
         : {}),
       ...(facts.swapCapacityBytes > 0 ? { onSwappable: () => warnOfSwap(settings) } : {}),

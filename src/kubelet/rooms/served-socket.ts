@@ -19,13 +19,15 @@ export interface ServedSocketOptions {
   /** How long clients of calls that end when the socket closes have to read the last of them. Default: none. */
   readonly closeGraceMs?: number;
   readonly beforeClose?: () => void;
+  /** Default: on this machine. */
+  readonly serve?: typeof serveGrpc;
 }
 
 /** The longest path that a socket can have. */
 const longestPathBytes = 107;
 
 export function servedSocket(options: ServedSocketOptions): ServedSocket {
-  const { timeline, name, socketPath, services, closeGraceMs } = options;
+  const { timeline, name, socketPath, services, closeGraceMs, serve = serveGrpc } = options;
   let opened: Promise<GrpcServer> | undefined;
   let isStopped = false;
   return {
@@ -34,7 +36,7 @@ export function servedSocket(options: ServedSocketOptions): ServedSocket {
       try {
         if (Buffer.byteLength(socketPath) > longestPathBytes)
           throw new Error(`a socket's path has at most ${longestPathBytes} bytes`);
-        opened = serveGrpc(services, {
+        opened = serve(services, {
           socketPath,
           directoryMode: 0o750,
           ...(closeGraceMs === undefined ? {} : { closeGraceMs }),

@@ -1,7 +1,9 @@
 /** The SELinux labels of plugin directories: where they are set, and what becomes of a failure. */
+
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import { Timeline } from '../../timeline/index.js';
+import { plainOutside } from '../outside.js';
 import { labelCommand, labelPluginDirectories } from './plugin-labels.js';
 
 const label = 'system_u:object_r:container_file_t:s0';
@@ -11,9 +13,9 @@ async function labelled(isSelinuxEnabled: boolean, failing = '') {
   const timeline = new Timeline({ clock });
   const made: string[] = [];
   const settings = {
-    clock,
     timeline,
     isOwnMachine: true,
+    outside: plainOutside(clock),
     // Only this fact of the machine counts here.
     host: { isSelinuxEnabled } as Parameters<typeof labelPluginDirectories>[0]['host'],
     labelFile: async (path: string, text: string) => {

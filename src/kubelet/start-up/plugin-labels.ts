@@ -7,15 +7,17 @@ import type { KubeletSettings } from '../settings.js';
 const containerFileLabel = 'system_u:object_r:container_file_t:s0';
 const limits = { limitMs: 10_000, outputLimitBytes: 16 * 1024 } as const;
 
-type LabelSettings = Pick<KubeletSettings, 'clock' | 'timeline' | 'host' | 'isOwnMachine' | 'labelFile'>;
+type LabelSettings = Pick<KubeletSettings, 'timeline' | 'host' | 'isOwnMachine' | 'labelFile' | 'outside'>;
 
 /** Never rejects: a directory that keeps its label serves plugins outside of containers, and the timeline says so. */
 export async function labelPluginDirectories(
-  { clock, timeline, host, isOwnMachine, labelFile }: LabelSettings,
+  { timeline, host, isOwnMachine, labelFile, outside }: LabelSettings,
   directories: readonly string[],
 ): Promise<void> {
-  const label = labelFile ?? (isOwnMachine ? labelByProgram(clock) : undefined);
-  if (!host.isSelinuxEnabled || label === undefined) return;
+  const byProgram = isOwnMachine ? labelByProgram(outside.clock) : undefined;
+  const given = labelFile ?? byProgram;
+  if (!host.isSelinuxEnabled || given === undefined) return;
+  const label = outside.port('labels', () => given);
   for (const directory of directories) {
     try {
       await label(directory, containerFileLabel);

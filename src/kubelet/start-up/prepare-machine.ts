@@ -1,5 +1,4 @@
 /** What a kubelet does to its machine before anything runs: directories, warnings, the range of pod addresses. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path/posix';
 import { errorText } from '../../async/index.js';
 import { parseResolvConf, resolvConfLimitProblem } from '../../runtime-manager/config/index.js';
@@ -12,7 +11,10 @@ type DirectorySettings = Pick<
   'machine' | 'podDirectories' | 'rootDir' | 'podLogsDir' | 'containerLogsDir'
 > &
   Parameters<typeof labelPluginDirectories>[0];
-type ResolvConfSettings = Pick<KubeletSettings, 'config' | 'nodeName' | 'timeline' | 'podDirectories'>;
+type ResolvConfSettings = Pick<
+  KubeletSettings,
+  'config' | 'nodeName' | 'timeline' | 'podDirectories' | 'nodeFiles'
+>;
 
 /** Throws when the kubelet cannot run here. `withoutRuntime` starts what is needed before the runtime is. */
 export async function prepareMachine(
@@ -60,11 +62,12 @@ async function checkResolvConf({
   nodeName,
   timeline,
   podDirectories,
+  nodeFiles,
 }: ResolvConfSettings): Promise<void> {
   if (config.resolvConf === '' || !podDirectories) return;
   let problem: string | undefined;
   try {
-    const parsed = parseResolvConf(await readFile(config.resolvConf, 'utf8'));
+    const parsed = parseResolvConf(await nodeFiles.readNodeFile(config.resolvConf));
     problem = resolvConfLimitProblem(config.resolvConf, parsed, config.clusterDomain);
   } catch (error) {
     problem = errorText(error);

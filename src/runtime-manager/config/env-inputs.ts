@@ -1,4 +1,5 @@
 /** Fetches the objects and files of a container's environment before it is computed. */
+
 import { asError } from '../../async/index.js';
 import {
   type AnyContainer,
@@ -15,7 +16,7 @@ import {
   type FetchedObject,
   type FetchedServices,
 } from './environment.js';
-import { readVolumeFile } from './pod-files.js';
+import { machineNodeFiles, type NodeFiles } from './node-files.js';
 
 /** Reads API objects; undefined: no such object. Any other problem rejects. */
 export type ObjectReader<T> = (namespace: string, name: string) => Promise<T | undefined>;
@@ -33,6 +34,8 @@ export interface EnvSources {
   readonly services?: ServiceSource;
   /** Where a pod's volume is mounted on the node; undefined while it is not. */
   readonly volumeDirectory?: (pod: Pod, volumeName: string) => string | undefined;
+  /** Default: the files of this machine. */
+  readonly files?: Pick<NodeFiles, 'readVolumeFile'>;
 }
 
 export async function fetchEnvironmentInputs(
@@ -99,7 +102,10 @@ async function fetchFile(
   const directory = sources.volumeDirectory?.(pod, volumeName);
   if (directory === undefined) return { kind: 'missing' };
   try {
-    return { kind: 'found', value: await readVolumeFile(directory, path) };
+    return {
+      kind: 'found',
+      value: await (sources.files ?? machineNodeFiles()).readVolumeFile(directory, path),
+    };
   } catch (error) {
     return failed(error);
   }

@@ -8,6 +8,7 @@ export type {
 export { expand } from './expansion.js';
 export { filelessPodConfigs } from './fileless.js';
 export { type MachineFacts, readMachineFacts } from './machine-facts.js';
+export { machineNodeFiles, type NodeFiles } from './node-files.js';
 export {
   containerDirectory,
   containerLogDirectory,

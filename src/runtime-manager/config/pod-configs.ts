@@ -26,9 +26,8 @@ import { type EnvSources, fetchEnvironmentInputs } from './env-inputs.js';
 import { computeEnvironment } from './environment.js';
 import { podHostname } from './hostname.js';
 import { hostNetworkHostsFile, podHostsFile } from './hosts-file.js';
+import { machineNodeFiles, type NodeFiles } from './node-files.js';
 import { containerDirectory, containerLogDirectory, podHostsPath, podLogDirectory } from './paths.js';
-import { createTerminationLog, makeLogDirectory, readNodeFile, writeHostsFile } from './pod-files.js';
-import { ResolverFile } from './resolver-file.js';
 import {
   boundedSandboxResources,
   containerResources,
@@ -57,6 +56,8 @@ export interface PodConfigsOptions {
   readonly hasExclusiveCpus?: (pod: Pod, container?: AnyContainer) => boolean;
   /** Whether ResourceClaims of pods are prepared on this node. Default: no, and pods that use any are refused. */
   readonly preparesClaims?: boolean;
+  /** Default: the files of this machine. */
+  readonly files?: NodeFiles;
   /** A pod's own id mapping, if it has one. Absent: no pod can. */
   readonly users?: (pod: Pod) => Promise<UserNamespaceMapping | undefined>;
 }
@@ -65,10 +66,11 @@ const etcHosts = '/etc/hosts';
 
 export class FilePodConfigs implements PodConfigs {
   readonly #options: PodConfigsOptions;
-  readonly #resolver = new ResolverFile();
+  readonly #files: NodeFiles;
 
   constructor(options: PodConfigsOptions) {
     this.#options = options;
+    this.#files = options.files ?? machineNodeFiles();
   }
 
   async sandbox(pod: Pod, attempt: number): Promise<Init<PodSandboxConfig>> {
@@ -76,7 +78,7 @@ export class FilePodConfigs implements PodConfigs {
     const settings = this.#options.settings();
     rejectUnsupportedPod(pod, this.#options);
     const users = await this.#users(pod);
-    const dns = composeDns(pod, await this.#resolver.read(settings.resolvConf), settings);
+    const dns = composeDns(pod, await this.#files.readResolver(settings.resolvConf), settings);
     for (const { reason, message, nodeMessage } of dns.warnings) {
       if (nodeMessage !== undefined) {
         this.#options.timeline.nodeEvent(settings.nodeName, 'Warning', reason, nodeMessage);
@@ -93,7 +95,7 @@ export class FilePodConfigs implements PodConfigs {
       hasExclusiveCpus: hasExclusiveCpus?.(pod) ?? false,
       users,
     });
-    makeLogDirectoryOf(podLogDirectory(settings.podLogsDir, pod), `pod "${formatPod(pod)}"`);
+    this.#makeLogDirectory(podLogDirectory(settings.podLogsDir, pod), `pod "${formatPod(pod)}"`);
     this.#options.timeline.record({
       kind: 'decision',
       what: 'sandbox.config',
@@ -117,7 +119,10 @@ export class FilePodConfigs implements PodConfigs {
     rejectUnsupportedPod(pod, this.#options);
     rejectUnsupportedContainer(pod, container, this.#options);
     const users = await this.#users(pod);
-    const inputs = await fetchEnvironmentInputs(pod, container, this.#options.env);
+    const inputs = await fetchEnvironmentInputs(pod, container, {
+      files: this.#files,
+      ...this.#options.env,
+    });
     const environment = computeEnvironment({ pod, container, podIps, settings, inputs });
     const expandable = expandableEnvironment(environment, additions);
     const volumeMounts = await this.#options.volumes.mounts(pod, container, {
@@ -142,7 +147,7 @@ export class FilePodConfigs implements PodConfigs {
       users,
       settings,
     });
-    makeLogDirectoryOf(
+    this.#makeLogDirectory(
       containerLogDirectory(settings.podLogsDir, pod, container.name),
       `container ${container.name}`,
     );
@@ -192,6 +197,14 @@ export class FilePodConfigs implements PodConfigs {
   }
 
   /** Containers that mount their own file keep it; without an address there is nothing to write yet. */
+  #makeLogDirectory(path: string, owner: string): void {
+    try {
+      this.#files.makeLogDirectory(path);
+    } catch (cause) {
+      throw new Error(`create log directory ${path} for ${owner} failed: ${errorText(cause)}`, { cause });
+    }
+  }
+
   async #mountHostsFile(
     pod: Pod,
     container: AnyContainer,
@@ -203,10 +216,10 @@ export class FilePodConfigs implements PodConfigs {
     if (container.volumeMounts?.some(({ mountPath }) => mountPath === etcHosts) === true) return [];
     const aliases = pod.spec.hostAliases ?? [];
     const content = onHostNetwork
-      ? hostNetworkHostsFile(await readNodeFile(settings.hostsFile), aliases)
+      ? hostNetworkHostsFile(await this.#files.readNodeFile(settings.hostsFile), aliases)
       : podHostsFile(podIps, podHostname(pod, settings.clusterDomain), aliases);
     const hostPath = podHostsPath(settings.rootDir, pod);
-    writeHostsFile(hostPath, content);
+    this.#files.writeHostsFile(hostPath, content);
     return [
       { containerPath: etcHosts, hostPath, readonly: false, selinuxRelabel: settings.isSelinuxEnabled },
     ];
@@ -217,7 +230,9 @@ export class FilePodConfigs implements PodConfigs {
     const { terminationMessagePath: containerPath = '' } = container;
     if (containerPath === '') return [];
     try {
-      const hostPath = createTerminationLog(containerDirectory(settings.rootDir, pod, container.name));
+      const hostPath = this.#files.createTerminationLog(
+        containerDirectory(settings.rootDir, pod, container.name),
+      );
       return [{ containerPath, hostPath, readonly: false, selinuxRelabel: settings.isSelinuxEnabled }];
     } catch (error) {
       this.#options.timeline.record({
@@ -249,12 +264,4 @@ export function imageUserFromRuntime(
     const { image: found } = await runtime.imageStatus({ image: { image } });
     return imageUserOf(found);
   };
-}
-
-function makeLogDirectoryOf(path: string, owner: string): void {
-  try {
-    makeLogDirectory(path);
-  } catch (cause) {
-    throw new Error(`create log directory ${path} for ${owner} failed: ${errorText(cause)}`, { cause });
-  }
 }

@@ -11,7 +11,13 @@ import type { CriRuntime, ObservedPodStatus } from '../../cri/index.js';
 import { forwardingTracer, type Tracer, traced } from '../../tracing/index.js';
 import { type ContainerRemoval, deadToRemoveAfter } from './container-gc.js';
 import { forecastGarbage, type GarbageForecast } from './garbage-forecast.js';
-import { cleanLogLinks, cleanPodLogs, goneLogDirectories, type PodLogCleaning } from './log-cleaning.js';
+import {
+  type CleanedFiles,
+  cleanLogLinks,
+  cleanPodLogs,
+  goneLogDirectories,
+  type PodLogCleaning,
+} from './log-cleaning.js';
 import { RuntimeCleaner, type RuntimeCleanerOptions } from './runtime-cleaner.js';
 
 export interface CollectorOptions extends RuntimeCleanerOptions {
@@ -26,6 +32,8 @@ export interface CollectorOptions extends RuntimeCleanerOptions {
   /** Empty when pods have no log files. */
   readonly podLogsDir: string;
   readonly containerLogsDir: string | undefined;
+  /** Default: this machine, as runtimes write logs to real files. */
+  readonly host?: CleanedFiles;
 }
 
 const gcPeriodMs = 60_000;
@@ -176,13 +184,15 @@ export class GarbageCollector {
 
   /** Undefined while not all pods are known, and where they have no logs. */
   #logsOfGone(): PodLogCleaning | undefined {
-    const { allSourcesReady, podLogsDir, podStates, timeline } = this.#options;
+    const { allSourcesReady, podLogsDir, podStates, timeline, host } = this.#options;
     if (podLogsDir === '' || !allSourcesReady()) return undefined;
-    return { timeline, podLogsDir, isPodGone: (uid) => podStates.shouldContentBeRemoved(uid) };
+    const isPodGone = (uid: string): boolean => podStates.shouldContentBeRemoved(uid);
+    return { timeline, podLogsDir, isPodGone, ...(host && { host }) };
   }
 
   async #cleanLogLinks(): Promise<void> {
-    const { containerLogsDir, cri, timeline } = this.#options;
-    if (containerLogsDir !== undefined) await cleanLogLinks({ timeline, containerLogsDir, cri });
+    const { containerLogsDir, cri, timeline, host } = this.#options;
+    if (containerLogsDir === undefined) return;
+    await cleanLogLinks({ timeline, containerLogsDir, cri, ...(host && { host }) });
   }
 }

@@ -278,7 +278,8 @@ function keyOf({ id, handler = '' }: Pick<ImageRecord, 'id' | 'handler'>): strin
   return handler === '' ? id : `${id},${handler}`;
 }
 
-async function readUsage(mountpoint: string): Promise<FileSystemUsage> {
+/** Of the machine that this runs on. */
+export async function readUsage(mountpoint: string): Promise<FileSystemUsage> {
   const info = await statfs(mountpoint);
   const blockBytes = blockBytesOf(info);
   return { capacityBytes: info.blocks * blockBytes, availableBytes: info.bavail * blockBytes };

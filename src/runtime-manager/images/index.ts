@@ -9,7 +9,7 @@ export {
   type PullRecordMetrics,
 } from '../metrics.js';
 export * from './credentials/index.js';
-export { ImageCollector, type ImageCollectorOptions } from './image-collector.js';
+export { ImageCollector, type ImageCollectorOptions, readUsage } from './image-collector.js';
 export type { ImageForecast, ImageForecastItem } from './image-forecast.js';
 export type { ImageGcPolicy } from './image-gc.js';
 export { ImageList, type ImageListOptions } from './image-list.js';

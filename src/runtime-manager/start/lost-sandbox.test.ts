@@ -6,6 +6,7 @@ import { VirtualClock } from '../../async/index.js';
 import { CriError, PodSandboxState, PodSandboxStatusResponse } from '../../cri/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { container, exited, makePod, makeStatus, running } from '../test-fixtures.js';
+import { machineLogFiles } from './log-files.js';
 import {
   hasSandboxEnded,
   orLost,
@@ -57,7 +58,12 @@ describe('a container that was created in a sandbox that ended', () => {
         return {};
       },
     };
-    const ports = { clock: new VirtualClock(), cri, timeline: new Timeline() };
+    const ports = {
+      clock: new VirtualClock(),
+      cri,
+      timeline: new Timeline(),
+      logFiles: machineLogFiles(),
+    };
     const call = () => Promise.reject(new Error('cannot start'));
     const failure = await orLost(ports, { sandboxId: 's', status: { containers: [] } }, call, {
       id: 'c1',

@@ -1,7 +1,7 @@
 /** Detects that a start failed because the sandbox has ended, which is not the container's fault. */
 import { type Clock, sleep } from '../../async/index.js';
 import { type CriRuntime, isNotFound, type ObservedPodStatus, PodSandboxState } from '../../cri/index.js';
-import { linuxHost } from '../../host/index.js';
+import type { Host } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { removeIfThere } from '../logs/compress.js';
 
@@ -22,6 +22,7 @@ export interface LostSandboxPorts {
 export interface StartInSandboxPorts extends LostSandboxPorts {
   readonly cri: Pick<CriRuntime, 'podSandboxStatus' | 'removeContainer'>;
   readonly timeline: Pick<Timeline, 'record'>;
+  readonly logFiles: { readonly host: Pick<Host, 'files'> };
 }
 
 type ObservedContainers = Pick<ObservedPodStatus, 'containers'>;
@@ -103,13 +104,13 @@ export async function orLost<T>(
 
 /** Removes the instance and its log, as both count as an attempt. If that fails, the attempt counts. */
 async function discard(
-  { cri, timeline }: StartInSandboxPorts,
+  { cri, timeline, logFiles }: StartInSandboxPorts,
   containerId: string,
   logPath: string,
 ): Promise<void> {
   try {
     await cri.removeContainer({ containerId });
-    if (logPath !== '') await removeIfThere(linuxHost().files, logPath);
+    if (logPath !== '') await removeIfThere(logFiles.host.files, logPath);
   } catch (error) {
     // The container is removed with its sandbox later.
     timeline.record({

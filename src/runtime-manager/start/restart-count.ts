@@ -1,6 +1,6 @@
 /** Counts the earlier starts of a container, from its newest instance or from its logs. */
 import { newestContainer, type ObservedPodStatus } from '../../cri/index.js';
-import { entriesIn, linuxHost } from '../../host/index.js';
+import { entriesIn, type Host } from '../../host/index.js';
 import type { Pod } from '../../kube/index.js';
 import { containerLogDirectory } from '../config/paths.js';
 
@@ -23,16 +23,16 @@ export async function restartCount(
   status: ObservedPodStatus,
   pod: Pod,
   containerName: string,
-  podLogsDir: string,
+  logs: { readonly dir: string; readonly host: Pick<Host, 'files' | 'hold'> },
   onProblem: (error: unknown) => void,
 ): Promise<number> {
   const newest = newestContainer(status, containerName);
   if (newest !== undefined) return newest.restartCount + 1;
-  if (podLogsDir === '') return 0;
+  if (logs.dir === '') return 0;
   let next = 0;
   try {
-    const dir = containerLogDirectory(podLogsDir, pod, containerName);
-    for await (const entries of entriesIn(linuxHost(), dir))
+    const dir = containerLogDirectory(logs.dir, pod, containerName);
+    for await (const entries of entriesIn(logs.host, dir))
       next = Math.max(next, restartCountFromLogs(entries.map(({ name }) => name)));
     return next;
   } catch (error) {

@@ -29,7 +29,8 @@ import {
 import { type KillPorts, killContainer } from '../kill/kill-container.js';
 import { wantedResources } from '../resize/decide-resize.js';
 import type { ActuatedResources } from '../resize/index.js';
-import { linkContainerLog, logSymlinkPath } from './log-symlink.js';
+import type { LogFiles } from './log-files.js';
+import { logSymlinkPath } from './log-symlink.js';
 import { orLost, SandboxLost } from './lost-sandbox.js';
 import type { RecentlyCreated } from './recently-created.js';
 import type { AttemptedName, ReservedNames } from './reserved-names.js';
@@ -46,6 +47,7 @@ export interface StartPorts extends KillPorts {
   readonly podLogsDir: string;
   /** The flat directory of links to container logs; undefined for none. */
   readonly containerLogsDir: string | undefined;
+  readonly logFiles: LogFiles;
   /** The resources that containers were last given; absent when in-place resize is off. */
   readonly actuated: ActuatedResources | undefined;
 }
@@ -73,7 +75,7 @@ export async function startContainer(ports: StartPorts, start: ContainerStart): 
     start.status,
     start.pod,
     start.container.name,
-    ports.podLogsDir,
+    { dir: ports.podLogsDir, host: ports.logFiles.host },
     (error) => note(ports, start, 'Could not read earlier logs to count restarts', error),
   );
   const { config, cleanup } = await buildConfig(ports, start, image, attempt);
@@ -243,7 +245,7 @@ function linkLog(ports: StartPorts, start: ContainerStart, config: Init<Containe
   if (containerLogsDir === undefined || logPath === '') return;
   const linkPath = logSymlinkPath(containerLogsDir, start.pod.metadata, start.container.name, id);
   try {
-    linkContainerLog(logPath, linkPath);
+    ports.logFiles.link(logPath, linkPath);
   } catch (error) {
     note(ports, start, 'Could not link the container log', error);
   }

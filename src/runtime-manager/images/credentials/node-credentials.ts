@@ -37,6 +37,13 @@ export function nodeCredentialFiles(
   ];
 }
 
+/** Where a process of this machine finds them. */
+export function machineCredentialFiles(): Required<
+  Pick<NodeCredentialsOptions, 'read' | 'workingDir' | 'homeDir'>
+> {
+  return { read: (path) => readFile(path, 'utf8'), workingDir: process.cwd(), homeDir: homedir() };
+}
+
 /** Rereads the files after five minutes. */
 export class NodeCredentials {
   readonly #options: NodeCredentialsOptions;
@@ -55,8 +62,8 @@ export class NodeCredentials {
   }
 
   async #search(): Promise<DockerConfig> {
-    const { rootDir, workingDir = process.cwd(), homeDir = homedir(), timeline } = this.#options;
-    const read = this.#options.read ?? ((path: string) => readFile(path, 'utf8'));
+    const { rootDir, timeline, ...given } = this.#options;
+    const { read, workingDir, homeDir } = { ...machineCredentialFiles(), ...given };
     for (const { path, parse } of nodeCredentialFiles(rootDir, workingDir, homeDir)) {
       try {
         return parse(await read(path));
