@@ -48,7 +48,7 @@ const recordEntries: Target = {
     '{"k":"at","m":[3,1000,0],"t":[1,2]}',
     '{"k":"port","p":"machine","h":{"m":["stat"],"o":{"files":{"m":["readFile"],"v":{"a":1}}}}}',
     '{"k":"do","c":3,"p":"runtime","m":"version","i":"","w":1}',
-    '{"k":"head","version":1,"v":{"seed":"s","options":{"nodeName":"n","rootDir":"/r"},"ports":{"options":[],"managers":[],"events":[true]}}}',
+    '{"k":"head","version":1,"v":{"seed":"s","options":{"nodeName":"n","rootDir":"/r"},"ports":{"options":[],"managers":[],"events":[true],"sources":[]}}}',
   ),
   words: [
     '$n',

@@ -24,7 +24,7 @@ interface UnknownCall {
   isTold: boolean;
 }
 
-type Listener = (...args: unknown[]) => unknown;
+type ToldFunction = (...args: unknown[]) => unknown;
 
 export class KnownCalls {
   /** Calls that wait for their answers, by number. */
@@ -35,7 +35,7 @@ export class KnownCalls {
   readonly #late = new Map<string, KnownCall[]>();
   /** Calls that the kubelet made and the record does not have yet. */
   readonly #unknown = new Map<string, UnknownCall[]>();
-  readonly #listeners = new Map<string, Listener>();
+  readonly #listeners = new Map<string, ToldFunction>();
 
   /** Whether the kubelet has made all calls so far. */
   get areAllMade(): boolean {
@@ -88,14 +88,14 @@ export class KnownCalls {
   listen(c: number, args: readonly unknown[]): void {
     for (const [index, arg] of args.entries()) {
       // A function of the kubelet takes what the record says that it was given.
-      if (typeof arg === 'function') this.#listeners.set(`${c} ${index}`, arg as Listener);
+      if (typeof arg === 'function') this.#listeners.set(`${c} ${index}`, arg as ToldFunction);
       else if (typeof arg === 'object' && arg !== null && !hasOwnClass(arg))
         for (const [name, each] of Object.entries(arg))
-          if (typeof each === 'function') this.#listeners.set(`${c} ${index}.${name}`, each as Listener);
+          if (typeof each === 'function') this.#listeners.set(`${c} ${index}.${name}`, each as ToldFunction);
     }
   }
 
-  listener(c: number, place: string): Listener | undefined {
+  listener(c: number, place: string): ToldFunction | undefined {
     return this.#listeners.get(`${c} ${place}`);
   }
 

@@ -72,12 +72,12 @@ export function createMask(key: Uint8Array = randomBytes(32)): Mask {
     if (Array.isArray(value)) return value.map(secretTree);
     if (!isRecord(value)) return value;
     const masked: Record<string, unknown> = { ...value };
-    if (isRecord(value['data'])) masked['data'] = eachText(value['data'], secretValue);
-    if (isRecord(value['stringData'])) masked['stringData'] = eachText(value['stringData'], placeholder);
-    if (isRecord(value['metadata']) && isRecord(value['metadata']['annotations']))
-      masked['metadata'] = {
-        ...value['metadata'],
-        annotations: eachText(value['metadata']['annotations'], placeholder),
+    if (isRecord(value.data)) masked.data = eachText(value.data, secretValue);
+    if (isRecord(value.stringData)) masked.stringData = eachText(value.stringData, placeholder);
+    if (isRecord(value.metadata) && isRecord(value.metadata.annotations))
+      masked.metadata = {
+        ...value.metadata,
+        annotations: eachText(value.metadata.annotations, placeholder),
       };
     // Of a list, of a step of a watch, and of an answer in parts.
     for (const name of ['items', 'object', 'value'])
@@ -96,8 +96,8 @@ export function createMask(key: Uint8Array = randomBytes(32)): Mask {
     if (Array.isArray(value)) for (const each of value) notePlain(each);
     else if (isRecord(value)) {
       for (const name of ['items', 'object', 'value']) if (name in value) notePlain(value[name]);
-      if (isRecord(value['data']))
-        for (const text of Object.values(value['data']))
+      if (isRecord(value.data))
+        for (const text of Object.values(value.data))
           if (typeof text === 'string') plain.set(digestOf(text), true);
     }
   };
@@ -120,11 +120,11 @@ export function createMask(key: Uint8Array = randomBytes(32)): Mask {
         case 'env file':
           return typeof value === 'string' ? envFile(value, placeholder) : value;
         case 'stream':
-          return isRecord(value) && typeof value['url'] === 'string'
-            ? { ...value, url: placeholder(value['url']) }
+          return isRecord(value) && typeof value.url === 'string'
+            ? { ...value, url: placeholder(value.url) }
             : value;
         case 'output':
-          return isRecord(value) && value['exitCode'] === 0
+          return isRecord(value) && value.exitCode === 0
             ? { ...value, stdout: new Uint8Array(), stderr: new Uint8Array() }
             : value;
         case 'config map':
@@ -139,7 +139,7 @@ export function createMask(key: Uint8Array = randomBytes(32)): Mask {
         case 'content':
           return value instanceof Uint8Array ? new Uint8Array(value.length) : value;
         case undefined:
-          return isRecord(value) && value['kind'] === 'Secret' ? secretTree(value) : value;
+          return isRecord(value) && value.kind === 'Secret' ? secretTree(value) : value;
       }
     },
   };
@@ -188,8 +188,8 @@ function kindOfCall({ p, m }: CallSite, [first]: readonly unknown[]): MaskKind |
 
 function kindOfRequest(method: string, resource: unknown): MaskKind | undefined {
   if (!isRecord(resource)) return undefined;
-  if (resource['plural'] === 'secrets') return 'secret';
-  if (resource['plural'] === 'configmaps') return 'config map';
+  if (resource.plural === 'secrets') return 'secret';
+  if (resource.plural === 'configmaps') return 'config map';
   return method === 'post' ? 'credentials' : undefined;
 }
 

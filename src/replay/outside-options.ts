@@ -1,5 +1,6 @@
 /** The options of a kubelet that are ports: each goes through what stands between the kubelet and the world. */
 import type { KubeletOptions, Outside } from '../kubelet/index.js';
+import type { SourceName } from '../pods/index.js';
 import { criEvents } from '../runtime-manager/pleg/index.js';
 
 /** Options that are one port each, and that are there or not. */
@@ -30,6 +31,10 @@ export interface GivenPorts {
   /** How many streams of events; true for the runtime's own, which is read through the runtime. */
   readonly events: readonly boolean[];
   readonly evicts: boolean;
+  /** Whether the kubelet worked on the machine that it ran on, with the programs of that machine. */
+  readonly isOwnMachine: boolean;
+  /** Sources of pods beside those that the configuration names. */
+  readonly sources: readonly SourceName[];
 }
 
 export function givenPorts(options: KubeletOptions): GivenPorts {
@@ -38,6 +43,8 @@ export function givenPorts(options: KubeletOptions): GivenPorts {
     managers: managerNames.filter((name) => options.managers?.[name] !== undefined),
     events: (options.eventSources ?? [criEvents]).map((source) => source === criEvents),
     evicts: options.eviction !== undefined,
+    isOwnMachine: options.machine === undefined,
+    sources: (options.sources ?? []).map(({ name }) => name),
   };
 }
 

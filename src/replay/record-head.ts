@@ -30,7 +30,7 @@ type DataOptions = Pick<KubeletOptions, (typeof dataOptions)[number]>;
 /** What of a cluster is data. */
 export type RecordedCluster = Pick<
   ClusterOptions,
-  'flags' | 'kubeletVersion' | 'declaredFeatures' | 'processStartMs'
+  'flags' | 'kubeletVersion' | 'declaredFeatures' | 'processStartMs' | 'network'
 >;
 
 export interface RecordHead {
@@ -78,6 +78,8 @@ export function recordHead(
       flags: cluster.flags,
       kubeletVersion: cluster.kubeletVersion,
       ...(cluster.declaredFeatures && { declaredFeatures: cluster.declaredFeatures }),
+      // It is a port; that there is one is all that counts.
+      ...(cluster.network && { network: {} as NonNullable<RecordedCluster['network']> }),
       ...(cluster.processStartMs && { processStartMs: cluster.processStartMs }),
     },
   };
@@ -118,7 +120,7 @@ export function readHead(line: string): RecordHead {
   if (typeof options.nodeName !== 'string') throw wrong('options.nodeName');
   if (typeof options.rootDir !== 'string') throw wrong('options.rootDir');
   if (typeof ports !== 'object' || ports === null) throw wrong('ports');
-  for (const list of [ports.options, ports.managers, ports.events])
+  for (const list of [ports.options, ports.managers, ports.events, ports.sources])
     if (!Array.isArray(list)) throw wrong('ports');
   return {
     agentVersion: String(read.agentVersion),

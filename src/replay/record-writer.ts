@@ -25,7 +25,7 @@ export interface RecordWriterOptions {
   readonly onWritten?: (bytes: number) => void;
 }
 
-interface HeldFile {
+interface RecordPart {
   readonly name: string;
   readonly generation: number;
   sizeBytes: number;
@@ -42,7 +42,7 @@ export class RecordWriter {
   #lineChars = 0;
   #texts: string[] = [];
   #waitingChars = 0;
-  #files: HeldFile[] = [];
+  #files: RecordPart[] = [];
   #file: RecordFile | undefined;
   #generation = 0;
   #part = 0;

@@ -27,6 +27,11 @@ export async function recordedKubelet<Made extends Kubelet>(
   return { ...kubelet, timeline, start: () => recorder.enter('start', () => kubelet.start()) };
 }
 
+/** A source that a record stands for is never made. */
+function nowhere(): never {
+  throw new Error('a replay has no sources of pods of its own');
+}
+
 export interface ReplayOptions
   extends Omit<KubeletOptions, 'runtime' | 'clock' | 'timeline' | 'random' | 'outside'> {
   readonly seed: string;
@@ -48,8 +53,14 @@ export function replayedKubelet<Made extends Kubelet>(
       const timeline = new Timeline({ clock: player.clock });
       timeline.subscribe(player.said);
       const { outside, clock } = player;
-      // The runtime is not there; the port of its name is all that is left of it.
-      const given: KubeletOptions = { ...options, runtime: {} as KubeletOptions['runtime'], timeline };
+      // The runtime and the machine are not there; the ports of their names are all that is left of them.
+      const given: KubeletOptions = {
+        ...options,
+        runtime: {} as KubeletOptions['runtime'],
+        ...(ports.isOwnMachine ? {} : { machine: {} as NonNullable<KubeletOptions['machine']> }),
+        sources: ports.sources.map((name) => ({ name, create: nowhere })),
+        timeline,
+      };
       make({ ...outsideOptions(given, outside, ports), clock, random: randomOf(seed), outside }).then(
         (made) => {
           kubelet = made;

@@ -8,7 +8,7 @@ import { recordLimits } from './limits.js';
 import { createMask, type Mask, type MaskKind } from './masks.js';
 import { type AnyFunction, invoke, isPlain, isPromise } from './port-calls.js';
 import { hasMethods, madeOfShape, type PortShape, shapeOf } from './shape.js';
-import { type Turn, Turns } from './turns.js';
+import { type OpenTurn, Turns } from './turns.js';
 import { fromJson, toJson } from './values.js';
 
 export interface RecorderOptions {
@@ -193,7 +193,7 @@ export class Recorder {
 
   #answered({ c, site, kind, args }: Asked, result: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const answer = (value: unknown, { time }: Turn): void => {
+      const answer = (value: unknown, { time }: OpenTurn): void => {
         if (hasMethods(value)) {
           const shape = shapeOf(value);
           this.#begin({ k: 'ok', c, t: time, h: shape });
@@ -216,7 +216,7 @@ export class Recorder {
   }
 
   /** An answer that is the same as the last one to the same question is not written again. */
-  #putAnswer(c: number, site: CallSite, t: Turn['time'], shown: unknown): void {
+  #putAnswer(c: number, site: CallSite, t: OpenTurn['time'], shown: unknown): void {
     const text = shown === undefined ? '' : JSON.stringify(shown);
     if (text.length >= shortestKept) {
       const key = siteKey(site);

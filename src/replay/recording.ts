@@ -16,6 +16,7 @@ export interface RecordingOptions {
   readonly agentVersion: string;
   readonly timeline: Timeline;
   readonly registry: Registry;
+  /** The kubelet's; the disk has the time of this machine. */
   readonly clock?: Clock;
 }
 
@@ -49,7 +50,6 @@ export function startRecording({
   const writer = new RecordWriter({
     dir,
     limitBytes,
-    clock,
     onWritten: (bytes) => metrics.written.inc(bytes),
     onEnd: (end, error) => {
       recorder.end();

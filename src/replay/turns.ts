@@ -19,28 +19,28 @@ export function readTime(clock: Clock): TurnTime {
   return [clock.now(), Math.ceil(clock.monotonic() * 1000) / 1000];
 }
 
-export interface Turn {
+export interface OpenTurn {
   readonly time: TurnTime;
 }
 
 /** Lets what comes in at any time in by turns. */
 export class Turns {
   readonly #clock: Clock;
-  readonly #waiting: ((turn: Turn) => void)[] = [];
+  readonly #waiting: ((turn: OpenTurn) => void)[] = [];
   #next = 0;
   #isRunning = false;
-  #now: Turn | undefined;
+  #now: OpenTurn | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** The turn that is under way; undefined while other parts of the process run. */
-  get now(): Turn | undefined {
+  get now(): OpenTurn | undefined {
     return this.#now;
   }
 
-  enter(deliver: (turn: Turn) => void): void {
+  enter(deliver: (turn: OpenTurn) => void): void {
     this.#waiting.push(deliver);
     if (this.#isRunning) return;
     this.#isRunning = true;

@@ -175,7 +175,7 @@ describe('a record of a node of a simulated cluster', () => {
       );
     });
     await life.start();
-    await life.churn(20);
+    await life.churn(10);
     const whole = [...lines];
     const count = said.length;
     await life.stop();
