@@ -149,7 +149,9 @@ export async function readSettings({
     metrics,
     host:
       options.host ??
-      (await outside.port('machine facts', () => ({ read: () => machineFacts(options.describedMachine) })).read()),
+      (await outside
+        .port('machine facts', () => ({ read: () => machineFacts(options.describedMachine) }))
+        .read()),
     machine,
     isOwnMachine: options.machine === undefined,
     durable: recordedDurableFiles({ files: machine.files, clock, timeline, nodeName }),
