@@ -1,4 +1,5 @@
 /** One node's line to the API server: it can be cut, and then nothing gets through in either direction. */
+import { setMaxListeners } from 'node:events';
 import { Cancelled, linkedController } from '../../async/index.js';
 import type { KubeList, KubeObject } from '../../kube/index.js';
 import {
@@ -23,7 +24,7 @@ import type { SharedApi } from './shared-api.js';
 
 /** Whether the node is cut off; the clients of a node share one. */
 export class LineSwitch {
-  #cut = new AbortController();
+  #cut = newController();
 
   get isCut(): boolean {
     return this.#cut.signal.aborted;
@@ -39,8 +40,15 @@ export class LineSwitch {
   }
 
   restore(): void {
-    if (this.isCut) this.#cut = new AbortController();
+    if (this.isCut) this.#cut = newController();
   }
+}
+
+/** Every watch of the node listens to it. */
+function newController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 export class NodeLine implements KubeApi {

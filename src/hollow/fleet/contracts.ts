@@ -16,6 +16,11 @@ export interface HollowNodeRequest {
    * @default any free one
    */
   readonly port?: number;
+  /**
+   * The range of its pods' addresses.
+   * @default one that no other node of the fleet has
+   */
+  readonly podCidr?: string;
 }
 
 export interface HollowNodesOptions {

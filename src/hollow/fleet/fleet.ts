@@ -94,9 +94,9 @@ class Fleet implements HollowNodes {
     const taken = [...names].find((name) => this.#nodes.has(name));
     if (taken !== undefined) throw new Error(`the node ${taken} is there already`);
     if (names.size < requests.length) throw new Error('two of the new nodes have one name');
-    for (const { name, profile = {}, port = 0 } of requests) {
+    for (const { name, profile = {}, port = 0, podCidr } of requests) {
       const whole = { ...defaultProfile, ...profile };
-      const spec = { name, profile: whole, podCidr: this.#ranges.take(whole.pods), port };
+      const spec = { name, profile: whole, podCidr: podCidr ?? this.#ranges.take(whole.pods), port };
       const node = new HollowNode(spec, this.#around);
       this.#nodes.set(name, node);
       this.#start(node, () => node.start());
@@ -110,7 +110,8 @@ class Fleet implements HollowNodes {
     return this.#each(names, async (node) => {
       await node.remove();
       this.#nodes.delete(node.name);
-      if (!keepsNodes) await this.#deleteNode(node.name);
+      // So many at once as start at once: each has its time from when it is asked for.
+      if (!keepsNodes) await this.#starts.run(() => this.#deleteNode(node.name));
     });
   }
 

@@ -21,6 +21,8 @@ export class HollowNode {
   #port: NodePort | undefined;
   #serve: StartNodeServer | undefined;
   #boots = 0;
+  /** Whether the cluster was told that this boot is ready. */
+  #isTold = false;
   #problem: string | undefined;
   /** One thing at a time is done to a node. */
   #turn: Promise<void> = Promise.resolve();
@@ -101,7 +103,7 @@ export class HollowNode {
         case 'cut':
           this.#line.restore();
           if (this.#serve !== undefined) this.#port?.serve(this.#serve);
-          this.#enter('ready');
+          this.#enter(this.#isTold ? 'ready' : 'starting');
           return;
         case 'dead':
         case 'failed':
@@ -134,6 +136,7 @@ export class HollowNode {
     this.#enter('starting');
     this.#problem = undefined;
     this.#boots++;
+    this.#isTold = false;
     try {
       const { kubeletApi } = this.#around;
       if (kubeletApi !== undefined)
@@ -182,6 +185,7 @@ export class HollowNode {
       port: this.#port?.port,
       machine: this.#machine(),
       onReady: () => {
+        this.#isTold = true;
         if (this.#state === 'starting') this.#enter('ready');
       },
     });
