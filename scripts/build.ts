@@ -17,6 +17,8 @@ const entryPoints = {
   index: 'src/index.ts',
   // Started by the process runtime, once for each container.
   supervisor: 'src/runtimes/process/supervisor.ts',
+  // A thread of a process with hollow nodes.
+  'hollow-thread': 'src/hollow/process/thread.ts',
 };
 
 /** Bundled CommonJS packages call `require` for what comes with Node, and ESM has none. */

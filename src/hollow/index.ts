@@ -25,6 +25,7 @@ export {
   type HollowSettings,
 } from './process/contracts.js';
 export { openFleet } from './process/open-fleet.js';
+export { openThreadedFleet } from './process/threaded-fleet.js';
 export { templateProblem } from './profiles/node-names.js';
 export { ProfileProblem, profileKeys, profileReaders } from './profiles/profile-fields.js';
 export { type NodeGroup, ProfileFileError, readProfiles } from './profiles/read-profiles.js';

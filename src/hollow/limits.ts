@@ -7,6 +7,8 @@ const secondMs = 1000;
 export const hollowLimits = {
   /** Nodes of one process. */
   nodes: 20_000,
+  /** Worker threads. */
+  threads: 64,
   /** Groups of nodes in one file of profiles. */
   profiles: 256,
   /** A file of profiles. */

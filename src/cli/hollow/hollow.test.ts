@@ -17,6 +17,7 @@ describe('the command line', () => {
       count: 5,
       kubeconfig: '/etc/a',
       nodesPerSecond: 20,
+      threads: 1,
       firstPort: 0,
       servesKubeletApi: true,
       recordsEvents: true,
@@ -33,6 +34,7 @@ describe('the command line', () => {
     ['an unknown command', ['explode', '--nodes', '1'], 'unknown command "explode"'],
     ['ports without an API', ['--nodes', '1', '--no-kubelet-api', '--first-port', '1'], 'opens no ports'],
     ['too few ports', ['--nodes', '10', '--first-port', '65530'], 'leaves no ports for 10 nodes'],
+    ['too many threads', ['--nodes', '1', '--threads', '65'], 'at most 64 can be'],
     ['half a certificate', ['--nodes', '1', '--tls-cert-file', 'c'], 'or neither'],
   ])('%s is refused', (_, argv, message) => {
     expect(() => parseHollowArguments(argv, env)).toThrow(message);

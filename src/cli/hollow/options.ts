@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { parseLabels } from '../../config/index.js';
 import { bool, type FlagSpecs, type FlagValues, string, strings } from '../../flags/index.js';
+import { hollowLimits } from '../../hollow/limits.js';
 import type { CommandSpec } from '../client/command.js';
 import { parseCommandFlags, wholeNumber } from '../client/flags.js';
 import { UsageError } from '../client/usage-error.js';
@@ -87,6 +88,11 @@ const flags = {
     about:
       'how many calls go to the API server in a second, leases and node statuses beside (default: no limit)',
   },
+  threads: {
+    type: string,
+    valueName: 'N',
+    about: 'threads that share the nodes, each with connections and watches of its own (default 1)',
+  },
   'no-events': { type: bool, about: 'write no events of pods and nodes to the API' },
   'own-watches': { type: bool, about: 'let every node open its own watches, as a kubelet does' },
   'delete-nodes': { type: bool, about: 'delete the Node objects at the end; they stay otherwise' },
@@ -147,6 +153,7 @@ export interface HollowRunOptions {
   readonly certificate: { readonly certificateFile: string; readonly keyFile: string } | undefined;
   readonly nodesPerSecond: number;
   readonly callsPerSecond: number | undefined;
+  readonly threads: number;
   readonly recordsEvents: boolean;
   readonly sharesWatches: boolean;
   readonly deletesNodes: boolean;
@@ -187,12 +194,20 @@ export function parseHollowArguments(
     certificate: certificateFiles(values['tls-cert-file'], values['tls-private-key-file']),
     nodesPerSecond: wholeNumber('--nodes-per-second', values['nodes-per-second'], 1) ?? 20,
     callsPerSecond: wholeNumber('--calls-per-second', values['calls-per-second'], 1),
+    threads: threadsOf(values.threads),
     recordsEvents: !values['no-events'],
     sharesWatches: !values['own-watches'],
     deletesNodes: values['delete-nodes'],
     quiet: values.quiet,
     socketPath: socketPathOf(values.socket),
   };
+}
+
+function threadsOf(text: string | undefined): number {
+  const threads = wholeNumber('--threads', text, 1) ?? 1;
+  if (threads > hollowLimits.threads)
+    throw new UsageError(`--threads ${threads}: at most ${hollowLimits.threads} can be`);
+  return threads;
 }
 
 function certificateFiles(

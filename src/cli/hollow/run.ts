@@ -8,6 +8,7 @@ import {
   type HollowControl,
   type HollowSettings,
   openFleet,
+  openThreadedFleet,
   serveConsole,
 } from '../../hollow/index.js';
 import { loadKubeconfig, pairProblem } from '../../kube-client/index.js';
@@ -33,7 +34,12 @@ export async function runFleet(options: HollowRunOptions): Promise<number> {
   const settings = await settingsOf(options);
   const stops = catchStopRequests(systemClock);
   const problems = new ProblemPrinter((line) => process.stderr.write(`${line}\n`), systemClock);
-  const control = await openFleet(settings, (nodeName, message) => problems.tell(nodeName, message));
+  const onProblem = (nodeName: string, message: string): void => problems.tell(nodeName, message);
+  const { threads } = options;
+  const control =
+    threads === 1
+      ? await openFleet(settings, onProblem)
+      : await openThreadedFleet(settings, { threads, onProblem });
   const hollow = new HollowConsole({ control, nameTemplate, profile, firstPort: options.firstPort });
   const listener = await serveConsole(hollow, options.socketPath).catch(async (error: unknown) => {
     await control.stop(false);
@@ -66,7 +72,7 @@ export async function runFleet(options: HollowRunOptions): Promise<number> {
 async function settingsOf(options: HollowRunOptions): Promise<HollowSettings> {
   const { kubeconfig, context, servesKubeletApi, nodesPerSecond, sharesWatches } = options;
   const nodeIp = options.address ?? (await detectNodeAddress());
-  if (nodeIp === undefined)
+  if (nodeIp === undefined && servesKubeletApi)
     throw new UsageError('this machine has no address that others reach: name one with --address');
   return {
     kubeconfig,
@@ -75,11 +81,13 @@ async function settingsOf(options: HollowRunOptions): Promise<HollowSettings> {
     sharesWatches,
     recordsEvents: options.recordsEvents,
     callsPerSecond: options.callsPerSecond,
-    nodeIp,
+    // One that nobody is asked at may be anybody's.
+    nodeIp: nodeIp ?? '192.0.2.1',
     config: {},
-    kubeletApi: servesKubeletApi
-      ? { address: nodeIp, clientCa: await clientAuthority(options), ...(await givenCertificate(options)) }
-      : undefined,
+    kubeletApi:
+      servesKubeletApi && nodeIp !== undefined
+        ? { address: nodeIp, clientCa: await clientAuthority(options), ...(await givenCertificate(options)) }
+        : undefined,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Opens a fleet of one thread: its connections to the API server, and the nodes on them. */
 import { kubernetesVersion, version } from '../../agent/version.js';
 import { systemClock } from '../../async/index.js';
-import { connectKubeApi, loadKubeconfig } from '../../kube-client/index.js';
+import { connectKubeApi, type KubeConnection, loadKubeconfig } from '../../kube-client/index.js';
 import { kubernetesArchitecture } from '../../node/index.js';
 import { quietEvents } from '../api/quiet-events.js';
 import { createHollowNodes } from '../fleet/fleet.js';
@@ -14,21 +14,25 @@ export async function openFleet(
   settings: HollowSettings,
   onProblem: (nodeName: string, message: string) => void,
 ): Promise<HollowControl> {
-  const connection = connectKubeApi({
-    clock: systemClock,
-    access: await loadKubeconfig(settings.kubeconfig, settings.context),
-    userAgent: `kubelet/${kubernetesVersion} (linux/${kubernetesArchitecture(process.arch)}) nodelet/${version} hollow`,
-    onProblem: (message) => onProblem('', message),
-  });
-  const { callsPerSecond: qps, recordsEvents, ...shared } = settings;
-  const rate = qps === undefined ? {} : { rate: { qps, burst: qps * 2 } };
-  const api = connection.client(rate);
+  const access = await loadKubeconfig(settings.kubeconfig, settings.context);
+  const connect = (): KubeConnection =>
+    connectKubeApi({
+      clock: systemClock,
+      access,
+      userAgent: `kubelet/${kubernetesVersion} (linux/${kubernetesArchitecture(process.arch)}) nodelet/${version} hollow`,
+      onProblem: (message) => onProblem('', message),
+    });
+  const connection = connect();
+  // Leases wait behind nothing else: a node whose lease is late is given up by its cluster.
+  const heartbeats = connect();
+  const { callsPerSecond: qps, recordsEvents, kubeletApi, ...shared } = settings;
+  const api = connection.client(qps === undefined ? {} : { rate: { qps, burst: qps * 2 } });
   const fleet = createHollowNodes({
     ...shared,
-    ...(shared.kubeletApi === undefined ? {} : { kubeletApi: shared.kubeletApi }),
+    ...(kubeletApi === undefined ? {} : { kubeletApi }),
     api,
-    heartbeatApi: connection.client({ timeoutMs: heartbeatMs }),
-    eventsApi: recordsEvents ? connection.client(rate) : quietEvents(api),
+    heartbeatApi: heartbeats.client({ timeoutMs: heartbeatMs }),
+    eventsApi: recordsEvents ? api : quietEvents(api),
     onProblem,
   });
   return {
@@ -41,6 +45,7 @@ export async function openFleet(
         return await fleet.stop({ deletesNodes });
       } finally {
         connection.close();
+        heartbeats.close();
       }
     },
   };
