@@ -40,6 +40,7 @@ export {
   type KubeApi,
   type KubeConnection,
   loadKubeconfig,
+  resources,
 } from './kube-client/index.js';
 export {
   type ClusterApis,

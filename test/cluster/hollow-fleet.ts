@@ -1,4 +1,4 @@
-/** `nodelet hollow` as a person starts it: a process with a socket of its own, on a test's control plane. */
+/** `nodelet hollow` as a person starts it: a process with a socket of its own, on the control plane of a test or a bench. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { HollowProcessReport } from '../../src/hollow/index.js';
@@ -17,9 +17,16 @@ export interface HollowFleetOptions {
   readonly cleanups: CleanupStack;
   readonly plane: ControlPlane;
   readonly flags: readonly string[];
+  /** Default: this project's. */
+  readonly program?: string;
 }
 
-export async function startHollowFleet({ cleanups, plane, flags }: HollowFleetOptions): Promise<HollowFleet> {
+export async function startHollowFleet({
+  cleanups,
+  plane,
+  flags,
+  program = nodelet,
+}: HollowFleetOptions): Promise<HollowFleet> {
   const { path: dir } = await createTempDir('hollow', { cleanups });
   const address = machineAddress();
   // The API server of tests wants to know whom it speaks to.
@@ -35,7 +42,7 @@ export async function startHollowFleet({ cleanups, plane, flags }: HollowFleetOp
       name: 'nodelet hollow',
       program: process.execPath,
       args: [
-        nodelet,
+        program,
         'hollow',
         `--kubeconfig=${plane.adminKubeconfig}`,
         `--address=${address}`,

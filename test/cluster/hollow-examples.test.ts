@@ -1,0 +1,56 @@
+/** Runs `examples/hollow` as a person does, on a real control plane. */
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { resources } from '../../src/kube-client/index.js';
+import { controlPlaneProgram } from '../env/control-plane-binaries.js';
+import {
+  CleanupStack,
+  type CommandResult,
+  type ControlPlane,
+  createTempDir,
+  runCommand,
+  startControlPlane,
+} from '../env/index.js';
+
+const examples = path.resolve(import.meta.dirname, '../../examples/hollow');
+const bin = path.resolve(import.meta.dirname, '../../bin');
+const cleanups = new CleanupStack();
+let plane: ControlPlane;
+let home: string;
+
+beforeAll(async () => {
+  plane = await startControlPlane({
+    cleanups,
+    controllers: true,
+    scheduler: true,
+    controllerArgs: ['--node-monitor-grace-period=25s', '--node-monitor-period=1s'],
+  });
+  home = (await createTempDir('examples', { cleanups })).path;
+});
+afterAll(() => cleanups.run());
+
+async function run(program: string, ...args: readonly string[]): Promise<CommandResult> {
+  const kubectl = path.dirname(await controlPlaneProgram('kubectl'));
+  const env = {
+    KUBECONFIG: plane.adminKubeconfig,
+    HOME: home,
+    TMPDIR: home,
+    PATH: `${bin}:${kubectl}:${process.env.PATH}`,
+  };
+  return runCommand(program, args, { env, timeoutMs: 170_000 });
+}
+
+const hollowNodes = async () =>
+  (await plane.admin.list(resources.nodes, { labelSelector: 'nodelet.dev/hollow=true' })).items;
+
+it('the scheduler test finds that pods are spread, and leaves nothing behind', async () => {
+  const { stdout } = await run('sh', path.join(examples, 'scheduler-test.sh'));
+  expect(stdout).toContain('zone a has 10 pods\nzone b has 10 pods\nzone c has 10 pods\n');
+  expect(await hollowNodes()).toEqual([]);
+});
+
+it('the node failure test sees pods start elsewhere, and leaves nothing behind', async () => {
+  const { stdout } = await run(process.execPath, path.join(examples, 'node-failure.mjs'));
+  expect(stdout).toMatch(/6 pods are ready on the other nodes: after \d+ s\n\S+ is ready again/);
+  expect(await hollowNodes()).toEqual([]);
+});
