@@ -15,6 +15,7 @@ import { exit } from './exit.js';
 import { files } from './files.js';
 import { grpc } from './grpc.js';
 import { hollow } from './hollow.js';
+import { hollowCluster } from './hollow-cluster.js';
 import { idle } from './idle.js';
 import { inMemory } from './in-memory.js';
 import { type Bench, type BenchOptions, type Measure, met } from './measure.js';
@@ -50,6 +51,7 @@ const benches: readonly Bench[] = [
   resize,
   csi,
   hollow,
+  hollowCluster,
 ];
 
 type Outcome =
@@ -57,7 +59,7 @@ type Outcome =
   | { readonly bench: string; readonly tookSeconds: number; readonly error: string };
 
 function usage(): string {
-  const names = benches.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`).join('\n');
+  const names = benches.map(({ name, summary }) => `  ${name.padEnd(14)} ${summary}`).join('\n');
   return `Usage: tsx bench/run.ts [flags] [names…]\n\nBenches, all by default:\n${names}
 \n  --json FILE  also write the results to FILE; a bare name goes below bench/results
   --quick      one short round of each: shows that the benches run, says nothing about speed
@@ -66,8 +68,8 @@ function usage(): string {
   --kubelet PATH  compare with this program of the reference kubelet, with 1, 50 and 100 pods
   --pods N,N…     other loads, in pods at once
   --rounds N      how often each load is measured
-\n  Of the bench hollow:
-  --nodes N       so many nodes\n`;
+\n  Of the benches hollow and hollow-cluster:
+  --nodes N       so many nodes; --pods N of hollow-cluster, so many pods\n`;
 }
 
 async function main(): Promise<number> {
