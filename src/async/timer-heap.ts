@@ -4,7 +4,8 @@ export interface PendingTimer {
   readonly dueMs: number;
   /** Among timers due at the same time, the one set first fires first. */
   readonly order: number;
-  readonly fire: () => void;
+  /** Emptied when it is cancelled: what it would have called must not be held by a timer that is dead. */
+  fire: () => void;
 }
 
 /** A binary heap. A cancelled timer stays until it reaches the top or cancelled timers are the majority. */

@@ -2,6 +2,8 @@
 import type { Clock, Timer } from './clock.js';
 import { type PendingTimer, TimerHeap } from './timer-heap.js';
 
+const nothing = (): void => undefined;
+
 export class VirtualClock implements Clock {
   /** Counted from the start: numbers near today's date are too coarse for fractions of a millisecond. */
   #nowMs = 0;
@@ -32,7 +34,12 @@ export class VirtualClock implements Clock {
   setTimer(delayMs: number, fire: () => void): Timer {
     const pending: PendingTimer = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, fire };
     this.#timers.add(pending);
-    return { cancel: () => this.#timers.delete(pending) };
+    return {
+      cancel: () => {
+        this.#timers.delete(pending);
+        pending.fire = nothing;
+      },
+    };
   }
 
   /** Number of pending timers; a stopped system should leave none. */

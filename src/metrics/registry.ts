@@ -1,12 +1,10 @@
 /** Counters, gauges and histograms with labels, and their Prometheus text form. */
 
+import { type Stability, splitHelp } from './help-text.js';
 import { NativeBuckets } from './native-buckets.js';
 
 /** A value for each label of a metric; `L` is the union of their names. */
 export type MetricLabels<L extends string = string> = Readonly<Record<L, string>>;
-
-/** How far users may rely on a metric; `NONE` for one of the process, whose family has no such word. */
-export type Stability = 'INTERNAL' | 'ALPHA' | 'BETA' | 'STABLE' | 'NONE';
 
 interface Series {
   readonly labels: MetricLabels;
@@ -14,15 +12,18 @@ interface Series {
 
 const noLabels: MetricLabels = {};
 
-const stabilities: readonly Stability[] = ['INTERNAL', 'ALPHA', 'BETA', 'STABLE', 'NONE'];
-
 /** Series per metric; further label sets are counted under the last label value `overflow`. */
 const maxSeries = 5000;
 
+/**
+ * Every kubelet of a process has a hundred of these, and most of them count nothing: what only a scrape needs is computed
+ * by it, and a map of series is made for the first one.
+ */
 abstract class Metric<S extends Series, L extends string> {
-  protected readonly series = new Map<string, S>();
-  readonly stability: Stability;
-  readonly help: string;
+  /** The series of a metric without labels. */
+  #only: S | undefined;
+  #labelled: Map<string, S> | undefined;
+  readonly #declared: string;
 
   /** A help text may begin with the stability: `[STABLE] Seconds that…`. Without one the metric is alpha. */
   constructor(
@@ -31,42 +32,60 @@ abstract class Metric<S extends Series, L extends string> {
     readonly type: 'counter' | 'gauge' | 'histogram',
     readonly labelNames: readonly L[],
   ) {
-    const [, stated = '', text = ''] = /^(?:\[(\w+)\] )?(.*)$/s.exec(help) ?? [];
-    this.stability = stabilities.find((known) => known === stated) ?? 'ALPHA';
-    this.help = this.stability === 'NONE' ? text : `[${this.stability}] ${text}`;
+    this.#declared = help;
+  }
+
+  get stability(): Stability {
+    return splitHelp(this.#declared).stability;
+  }
+
+  get help(): string {
+    const { stability, text } = splitHelp(this.#declared);
+    return stability === 'NONE' ? text : `[${stability}] ${text}`;
+  }
+
+  protected get series(): readonly S[] {
+    return [...(this.#only === undefined ? [] : [this.#only]), ...(this.#labelled?.values() ?? [])];
   }
 
   protected abstract create(labels: MetricLabels): S;
   protected abstract lines(series: S, write: (line: string) => void): void;
 
   protected of(labels: MetricLabels): S {
+    if (this.labelNames.length === 0) {
+      this.#only ??= this.create(labels);
+      return this.#only;
+    }
+    this.#labelled ??= new Map();
     const key = this.labelNames.map((name) => labels[name] ?? '').join('\u0000');
-    const known = this.series.get(key);
+    const known = this.#labelled.get(key);
     if (known !== undefined) return known;
-    if (this.series.size >= maxSeries) {
+    if (this.#labelled.size >= maxSeries) {
       const overflow = Object.fromEntries(this.labelNames.map((name) => [name, 'overflow']));
       const overflowKey = this.labelNames.map(() => 'overflow').join('\u0000');
-      return this.series.get(overflowKey) ?? this.#add(overflowKey, overflow);
+      return this.#labelled.get(overflowKey) ?? this.#add(this.#labelled, overflowKey, overflow);
     }
-    return this.#add(key, labels);
+    return this.#add(this.#labelled, key, labels);
   }
 
-  #add(key: string, labels: MetricLabels): S {
+  #add(series: Map<string, S>, key: string, labels: MetricLabels): S {
     const created = this.create(labels);
-    this.series.set(key, created);
+    series.set(key, created);
     return created;
   }
 
   /** Drops the series of a label set. */
   remove(labels: MetricLabels<L>): void {
-    this.series.delete(this.labelNames.map((name) => labels[name]).join('\u0000'));
+    if (this.labelNames.length === 0) this.#only = undefined;
+    else this.#labelled?.delete(this.labelNames.map((name) => labels[name]).join('\u0000'));
   }
 
   write(write: (line: string) => void): void {
-    if (this.series.size === 0) return;
+    const { series: all } = this;
+    if (all.length === 0) return;
     write(`# HELP ${this.name} ${this.help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n`);
     write(`# TYPE ${this.name} ${this.type}\n`);
-    for (const series of this.series.values()) this.lines(series, write);
+    for (const series of all) this.lines(series, write);
   }
 
   protected labelText(labels: MetricLabels, extra = ''): string {
@@ -132,8 +151,6 @@ export const defaultBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1,
 
 export class Histogram<L extends string = never> extends Metric<HistogramSeries, L> {
   readonly buckets: readonly number[];
-  /** `le` of each bucket. */
-  readonly #bounds: readonly string[];
   readonly #isNative: boolean;
   constructor(
     name: string,
@@ -145,7 +162,6 @@ export class Histogram<L extends string = never> extends Metric<HistogramSeries,
     super(name, help, 'histogram', labelNames);
     this.buckets = buckets;
     this.#isNative = isNative;
-    this.#bounds = buckets.map(formatNumber);
     if (labelNames.length === 0) this.of(noLabels);
   }
   protected create(labels: MetricLabels): HistogramSeries {
@@ -154,7 +170,7 @@ export class Histogram<L extends string = never> extends Metric<HistogramSeries,
   }
   /** Adds those of each series, by how the text has the series. */
   addNatives(natives: Map<string, NativeBuckets>): void {
-    for (const { labels, native } of this.series.values())
+    for (const { labels, native } of this.series)
       if (native !== undefined) natives.set(`${this.name}${this.labelText(labels)}`, native);
   }
   observe(value: number, labels: MetricLabels<L> = noLabels): void {
@@ -173,9 +189,10 @@ export class Histogram<L extends string = never> extends Metric<HistogramSeries,
   }
   protected lines(series: HistogramSeries, write: (line: string) => void): void {
     let cumulative = 0;
-    this.#bounds.forEach((bound, index) => {
+    this.buckets.forEach((bound, index) => {
       cumulative += series.counts[index] ?? 0;
-      write(`${this.name}_bucket${this.labelText(series.labels, `le="${bound}"`)} ${cumulative}\n`);
+      const le = `le="${formatNumber(bound)}"`;
+      write(`${this.name}_bucket${this.labelText(series.labels, le)} ${cumulative}\n`);
     });
     write(`${this.name}_bucket${this.labelText(series.labels, 'le="+Inf"')} ${series.count}\n`);
     write(`${this.name}_sum${this.labelText(series.labels)} ${formatNumber(series.sum)}\n`);
