@@ -21,6 +21,7 @@ import { inMemory } from './in-memory.js';
 import { type Bench, type BenchOptions, type Measure, met } from './measure.js';
 import { page } from './page.js';
 import { probes } from './probes.js';
+import { record } from './record.js';
 import { relist } from './relist.js';
 import { resize } from './resize.js';
 import { services } from './services.js';
@@ -52,6 +53,7 @@ const benches: readonly Bench[] = [
   csi,
   hollow,
   hollowCluster,
+  record,
 ];
 
 type Outcome =
