@@ -1,6 +1,6 @@
 /**
  * The API as many nodes of one process use it: calls go through, watches that many nodes have in common are opened once.
- * A kubelet has about six watches, each with a connection: a thousand nodes would cost the API server six thousand.
+ * A kubelet has five watches at rest, each with a connection: a thousand nodes would cost the API server five thousand.
  */
 import type { Clock, TaskGroup } from '../../async/index.js';
 import type { KubeObject } from '../../kube/index.js';

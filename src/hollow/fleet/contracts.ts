@@ -49,7 +49,7 @@ export interface HollowNodesOptions {
    */
   readonly nodesPerSecond?: number;
   /**
-   * Whether nodes share the watches that they have in common; if not, each opens its own six.
+   * Whether nodes share the watches that they have in common; if not, each opens its own five.
    * @default true
    */
   readonly sharesWatches?: boolean;
