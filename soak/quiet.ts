@@ -8,10 +8,11 @@ import { median } from './judge/drift.js';
 import { type QuietPoint, timelineLimitBytes } from './judge/figures.js';
 import { lastingPods } from './plan/plan.js';
 import type { PlannedPod } from './plan/shapes.js';
-import type { Cycle } from './plan/steps.js';
+import { type Cycle, clientKinds } from './plan/steps.js';
 import { sampleFiles, sampleMachine } from './sample/machine-sample.js';
 import { sampleRuntime } from './sample/runtime-sample.js';
 import { look, readStarts } from './sample/sampler.js';
+import { visit } from './world/clients.js';
 import type { SoakWorld } from './world/world.js';
 
 export interface QuietOptions {
@@ -65,6 +66,7 @@ export async function quietPoint(
   world.driver.calls.length = 0;
   world.agent.trimLog();
 
+  await visitAll(options);
   await scrape(world);
   const before = await look(world, nowMs());
   await sleep(windowMs, undefined, { signal }).catch(() => undefined);
@@ -95,6 +97,18 @@ export async function quietPoint(
     settledAfterMs,
     values,
   };
+}
+
+/** While nothing is broken, every kind of client is answered. */
+async function visitAll({ world, journal }: QuietOptions): Promise<void> {
+  const { agent, source } = world;
+  const [pod] = lastingPods;
+  if (pod === undefined) return;
+  for (const client of clientKinds) {
+    const step = { kind: 'client', client, name: pod.name, lastsMs: 1_500, breaksOff: false } as const;
+    const isAnswered = await visit(step, agent.apiUrl, source.shownName(pod.name));
+    if (!isAnswered) journal.find(`a ${client} of pod ${pod.name} is not answered though nothing is broken`);
+  }
 }
 
 /**

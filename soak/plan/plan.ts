@@ -1,7 +1,7 @@
 /** Makes the plan of a soak from its seed: the same steps at the same moments for the same seed, cycle and settings. */
 import { type Random, randomOf } from '../../fuzz/random.js';
 import { type PlannedPod, type ShapeName, shapeNames, takesClients } from './shapes.js';
-import type { ApiTrouble, ClientKind, Cycle, Fault, Step, TimedStep } from './steps.js';
+import { type ApiTrouble, type Cycle, clientKinds, type Fault, type Step, type TimedStep } from './steps.js';
 
 export interface PlanSettings {
   readonly seed: number;
@@ -133,10 +133,9 @@ class Churn {
 
   #client(): Step {
     const all = [...lastingPods, ...this.left()].filter(({ shape }) => takesClients(shape));
-    const kinds: readonly ClientKind[] = ['exec', 'logs', 'port-forward', 'stats'];
     return {
       kind: 'client',
-      client: this.#random.pick(kinds),
+      client: this.#random.pick(clientKinds),
       name: this.#random.pick(all).name,
       lastsMs: 200 + this.#random.below(10_000),
       breaksOff: this.#random.oneIn(2),

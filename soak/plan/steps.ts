@@ -11,7 +11,9 @@ export type Fault =
   | { readonly kind: 'fill-disk'; readonly forMs: number }
   | { readonly kind: 'cut-api'; readonly trouble: ApiTrouble; readonly forMs: number };
 
-export type ClientKind = 'exec' | 'logs' | 'port-forward' | 'stats';
+export const clientKinds = ['exec', 'logs', 'port-forward', 'stats'] as const;
+
+export type ClientKind = (typeof clientKinds)[number];
 
 export type Step =
   | { readonly kind: 'create'; readonly pod: PlannedPod }

@@ -8,6 +8,8 @@ export type ClientStep = Extract<Step, { readonly kind: 'client' }>;
 
 /** A client that is not answered gives up. */
 const patienceMs = 15_000;
+/** More is not needed to know that it answers. */
+const mostHeard = 1024;
 const pages = [
   '/stats/summary',
   '/metrics',
@@ -52,13 +54,15 @@ async function converse(url: string, protocol: string, step: ClientStep, says?: 
     rejectUnauthorized: false,
     handshakeTimeout: patienceMs,
   });
-  let heard = 0;
+  let heard = '';
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => resolve());
     // A close follows every error.
     socket.on('error', () => undefined);
   });
-  socket.on('message', () => heard++);
+  socket.on('message', (data: Buffer) => {
+    if (heard.length < mostHeard) heard += data.toString('latin1');
+  });
   socket.on('open', () => {
     if (says !== undefined) socket.send(says);
   });
@@ -71,7 +75,7 @@ async function converse(url: string, protocol: string, step: ClientStep, says?: 
   await closed;
   clearTimeout(insist);
   timeout.abort();
-  return heard > 0;
+  return heard.includes(says === undefined ? 'line 0' : says.subarray(1).toString());
 }
 
 function read(url: string, { lastsMs, breaksOff }: ClientStep): Promise<boolean> {

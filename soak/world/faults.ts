@@ -14,15 +14,27 @@ export interface FaultGround {
   readonly line: CuttableLine | undefined;
 }
 
+/** An agent that does not end in 20 s is killed, which must not go unseen. */
+const longestStopMs = 15_000;
+
 /** Returns when the fault is over and what it stopped runs again. */
 export async function suffer(fault: Fault, { agent, containerd, line }: FaultGround): Promise<void> {
   switch (fault.kind) {
     case 'kill-agent':
-    case 'stop-agent':
-      await agent.end(fault.kind === 'kill-agent' ? 'SIGKILL' : 'SIGTERM');
+      await agent.end('SIGKILL');
       await sleep(fault.downMs);
       await agent.start();
       return;
+    case 'stop-agent': {
+      const startedMs = performance.now();
+      await agent.end('SIGTERM');
+      const tookMs = performance.now() - startedMs;
+      await sleep(fault.downMs);
+      await agent.start();
+      if (tookMs > longestStopMs)
+        throw new Error(`the agent took ${Math.round(tookMs)} ms to end after SIGTERM`);
+      return;
+    }
     case 'kill-runtime':
       await containerd.kill();
       await sleep(fault.downMs);
