@@ -37,7 +37,7 @@ describe('figures of a process and of the machine', () => {
   });
 
   it('that grow in the youth of each life only are flat for the process', () => {
-    const all = points(30, [0, 12, 24], (_, age) => much * (1 + Math.min(age, 3) / 10));
+    const all = points(30, [0, 12, 24], (_, age) => much * (1 + Math.min(age, 7) / 10));
     expect(verdicts(all, 'process')).toEqual(['flat']);
   });
 

@@ -67,6 +67,9 @@ export const figures: readonly Figure[] = [
 /** The most that the timeline may take on the disk. */
 export const timelineLimitBytes = 8 * MiB;
 
+/** What the heap of an agent takes to become flat under churn: it is compiled code and the record of pods that are gone. */
+const youthMs = 15 * 60_000;
+
 export type FigureValues = Readonly<Record<string, number>>;
 
 export interface QuietPoint {
@@ -86,18 +89,22 @@ export interface JudgedFigure {
 
 /**
  * The figures with a floor, over the quiet points after the warm-up. A process has a warm-up of its own: its code is compiled
- * and its bounded records fill, so the first quarter of each life is left out for its figures.
+ * and its bounded records fill, so the first quarter of each life, at least 15 minutes, is left out for its figures.
  */
 export function judgeFigures(
   points: readonly QuietPoint[],
   { warmUpCycles, lifeCycles }: Pick<Schedule, 'warmUpCycles' | 'lifeCycles'>,
 ): JudgedFigure[] {
   const youth = Math.ceil(lifeCycles / 4);
+  const births = new Map<number, number>();
+  for (const { life, atMs } of points) if (!births.has(life)) births.set(life, atMs);
+  const isGrown = ({ age, atMs, life }: QuietPoint): boolean =>
+    age >= youth && atMs - (births.get(life) ?? atMs) >= youthMs;
   const judged = points.filter(({ cycle }) => cycle >= warmUpCycles);
   return figures.flatMap((figure) => {
     if (figure.floor === undefined) return [];
     const values = judged
-      .filter(({ age }) => figure.of === 'machine' || age >= youth)
+      .filter((point) => figure.of === 'machine' || isGrown(point))
       .flatMap(({ atMs, life, values: all }) => {
         const value = all[figure.name];
         return value === undefined ? [] : [{ atMs, life: figure.of === 'machine' ? 0 : life, value }];
