@@ -33,10 +33,11 @@ async function main(): Promise<number> {
 
 main().then(
   (code) => {
-    process.exitCode = code;
+    // All that was started is gone. Sockets of a line to the API server that was cut may still be open here, and hold nothing.
+    process.exit(code);
   },
   (error: unknown) => {
     console.error(error instanceof Error ? (error.stack ?? error.message) : error);
-    process.exitCode = 2;
+    process.exit(2);
   },
 );
