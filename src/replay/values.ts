@@ -36,19 +36,33 @@ function objectToJson(value: object, depth: number): unknown {
   if (value instanceof Error) return { $e: errorToJson(value, depth) };
   // Any object: its own properties are all that counts.
   const from = value as Readonly<Record<string, unknown>>;
-  let copy: [string, unknown][] | undefined;
-  let isMarkLike = false;
   const names = Object.keys(from);
+  // Names that could be taken for marks, or mean something to JavaScript, are written as pairs.
+  if (names.some((name) => name.startsWith('$') || name === '__proto__'))
+    return { $o: pairsToJson(from, depth) };
+  let copy: Record<string, unknown> | undefined;
   for (const [index, name] of names.entries()) {
     const each = from[name];
-    const kept = typeof each === 'function' || each === undefined ? undefined : toJson(each, depth + 1);
-    isMarkLike ||= name.startsWith('$') || name === '__proto__';
-    if (kept !== each && copy === undefined)
-      copy = names.slice(0, index).map((earlier) => [earlier, from[earlier]]);
-    if (kept !== undefined) copy?.push([name, kept]);
+    const type = typeof each;
+    const kept =
+      type === 'string' || type === 'boolean'
+        ? each
+        : type === 'function' || type === 'undefined'
+          ? undefined
+          : toJson(each, depth + 1);
+    if (kept !== each && copy === undefined) {
+      copy = {};
+      for (const earlier of names.slice(0, index)) copy[earlier] = from[earlier];
+    }
+    if (copy !== undefined && kept !== undefined) copy[name] = kept;
   }
-  if (isMarkLike) return { $o: copy ?? Object.entries(from) };
-  return copy === undefined ? value : Object.fromEntries(copy);
+  return copy ?? value;
+}
+
+function pairsToJson(from: Readonly<Record<string, unknown>>, depth: number): [string, unknown][] {
+  return Object.entries(from)
+    .filter(([, each]) => typeof each !== 'function' && each !== undefined)
+    .map(([name, each]) => [name, toJson(each, depth + 1)]);
 }
 
 function arrayToJson(values: readonly unknown[], depth: number): unknown[] {
