@@ -1,4 +1,5 @@
 /** Reads what the Node object of this machine is built from; the same with a cluster and without. */
+import { isMissing } from '../../host/index.js';
 import type { Node, ResourceList } from '../../kube/index.js';
 import {
   type DeviceResources,
@@ -85,7 +86,10 @@ function readNodeIps(flag: string, { timeline }: Pick<NodeBasisSettings, 'timeli
   return nodeIps.ips;
 }
 
-/** A machine that cannot be read still makes a node, one without capacity. */
+/**
+ * A machine that does not show what it has makes a node without capacity. One that fails to show it makes none: the node
+ * would refuse pods for good because of one failed read.
+ */
 async function tryReadMachine({
   machine,
   rootDir,
@@ -94,6 +98,7 @@ async function tryReadMachine({
   try {
     return await readMachineFacts({ files: machine.files, rootDir });
   } catch (error) {
+    if (!isMissing(error)) throw error;
     timeline.record({
       kind: 'problem',
       what: 'node.machine',

@@ -1,7 +1,7 @@
 /** Reads the machine's properties from its files. */
 import { arch, availableParallelism } from 'node:os';
 import path from 'node:path';
-import { type HostFiles, isMissing } from '../../host/index.js';
+import { type HostFiles, isHostError, isMissing } from '../../host/index.js';
 import {
   countCpuList,
   type HugePages,
@@ -77,10 +77,13 @@ async function text(files: HostFiles, file: string): Promise<string> {
   return Buffer.from(await files.readFile(file)).toString('utf8');
 }
 
-/** The first readable, non-empty file; identity files are not readable everywhere. */
+/** The first non-empty file that is there and may be read; identity files may not be everywhere. */
 async function firstText(files: HostFiles, candidates: readonly string[]): Promise<string | undefined> {
   for (const file of candidates) {
-    const content = await text(files, file).catch(() => '');
+    const content = await text(files, file).catch((error: unknown) => {
+      if (isHostError(error, 'ENOENT', 'ENOTDIR', 'EACCES', 'EPERM')) return '';
+      throw error;
+    });
     // Device tree values end with a NUL byte.
     const value = content.replaceAll('\0', '').trim();
     if (value !== '') return value;
