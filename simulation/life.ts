@@ -93,9 +93,11 @@ class Life {
         after: (call, answer) => this.#afterApi(call, answer, statusBook),
         told: (plural, object) => this.#told(plural, object),
       },
-      criWitness: (method, request) => {
-        if (method === 'startContainer')
-          this.#judgeStart((request as { containerId?: string }).containerId ?? '', book);
+      criWitness: (method, request, reaches) => {
+        // Both requests name a container.
+        const { containerId = '' } = request as { readonly containerId?: string };
+        if (method === 'startContainer' && reaches) this.#judgeStart(containerId, book);
+        if (method === 'stopContainer' && !reaches) book.couldNotStop(containerId);
       },
       onEntry: (entry) => this.#entry(entry),
       onProcess: () => {
@@ -253,7 +255,6 @@ class Life {
     if (plural !== 'pods') return;
     // What the API answers about pods are pods.
     if (verb === 'patch' && subresource === 'status') statusBook.written(answer as Pod);
-    if (verb === 'list') for (const pod of (answer as { items: Pod[] }).items) this.#told('pods', pod);
   }
 }
 

@@ -11,6 +11,8 @@ export interface KnownContainer {
   exitCode: number | undefined;
   /** When it was first asked to end. */
   termAtMs: number | undefined;
+  /** A call that was to ask it never came. */
+  couldNotStop: boolean;
   /** Someone else than the kubelet made it. */
   readonly isStranger: boolean;
 }
@@ -78,7 +80,8 @@ export class RuntimeBook implements SimObserver {
       known.termAtMs ??= nowMs();
       return;
     }
-    if (this.isOutside || known.isStranger) return;
+    // As the reference kubelet does, nodelet then ends it with its sandbox.
+    if (this.isOutside || known.isStranger || known.couldNotStop) return;
     const given = graceSeconds(known.podUid);
     if (given === undefined || given === 0) return;
     // Sidecars end after the others, with what these left of the pod's grace.
@@ -89,6 +92,11 @@ export class RuntimeBook implements SimObserver {
         'the grace period is honoured',
         `container ${known.podUid}/${known.name} ${short(known.id)} was killed ${known.termAtMs === undefined ? 'without being asked to end' : `${hadMs} ms after it was asked to end`}; its grace is ${wanted} s`,
       );
+  }
+
+  couldNotStop(id: string): void {
+    const known = this.containers.get(id);
+    if (known !== undefined) known.couldNotStop = true;
   }
 
   sandbox(sandbox: SimSandbox): void {
@@ -136,6 +144,7 @@ export class RuntimeBook implements SimObserver {
       everRan: false,
       exitCode: undefined,
       termAtMs: undefined,
+      couldNotStop: false,
       isStranger: this.#options.isStranger(container),
     };
     this.containers.set(container.id, known);

@@ -79,7 +79,7 @@ function apiUnary(
     const seen: ApiCallSeen = { verb, plural, subresource: options?.subresource, given };
     const name = `${verb} ${plural}`;
     const isEvent = plural === 'events';
-    return process.call({
+    const answered = process.call({
       port: 'api',
       name,
       about: nameOf(given[1]),
@@ -99,6 +99,13 @@ function apiUnary(
       patienceMs: options?.timeoutMs ?? callMs,
       givenUp: () =>
         options?.signal?.aborted ? new Cancelled() : new ApiUnreachable(`${name}: no response`, 'unknown'),
+    });
+    if (verb !== 'list') return answered;
+    return answered.then((list) => {
+      // What is listed has items.
+      for (const object of (list as { readonly items: readonly object[] }).items)
+        witness.told?.(plural, object);
+      return list;
     });
   };
 }

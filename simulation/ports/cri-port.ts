@@ -23,8 +23,8 @@ const repeatable = /^(stop|remove|update|pullImage)/;
 /** Those that take time in the runtime. */
 const waiting = /^(startContainer|stopContainer|execSync|exec|attach|portForward|pullImage)$/;
 
-/** Told of each unary call and its outcome. */
-export type CriWitness = (method: CriMethodName, request: object) => void;
+/** Told of each unary call when it reaches the runtime, or that it never does. */
+export type CriWitness = (method: CriMethodName, request: object, reaches: boolean) => void;
 
 export function criPort(
   target: CriRuntime,
@@ -63,15 +63,21 @@ function criUnary(
       isRepeatable,
       signal: options?.signal,
       effect: (signal) => {
-        witness(method, request);
+        witness(method, request, true);
         if (!isWaiting) return target(request, options);
         const { controller, unlink } = linkedController(signal, process.ended);
         return target(request, { ...options, signal: controller.signal }).finally(unlink);
       },
       // A plan names codes of this port only.
-      failure: (code) => new CriError(code as CriCodeName, `${method} fails by chance`),
+      failure: (code) => {
+        witness(method, request, false);
+        return new CriError(code as CriCodeName, `${method} fails by chance`);
+      },
       lostAnswer: () => new CriError('Unavailable', 'error reading from server: EOF'),
-      givenUp: () => new CriError('Canceled', 'context canceled'),
+      givenUp: () => {
+        witness(method, request, false);
+        return new CriError('Canceled', 'context canceled');
+      },
       // The kubelet's rules end each call.
       ...(options?.timeoutMs === undefined ? {} : { patienceMs: options.timeoutMs }),
     });
