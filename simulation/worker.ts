@@ -17,14 +17,17 @@ const port = parentPort;
 if (port === null) throw new Error('this file runs in a thread');
 const tell = (message: FromWorker): void => port.postMessage(message);
 
-/** How many plans are tried to shorten one. */
+/** How many plans are tried to shorten one, and for how long: the last one that still breaks the rule is told. */
 const tries = 400;
+const shorteningMs = 60_000;
 
 async function testOf(report: SeedReport): Promise<string | undefined> {
   if (report.broken === undefined) return undefined;
-  const { plan, violation } = report.broken;
+  const { plan, violation, life } = report.broken;
+  tell({ kind: 'line', text: `seed ${report.seed} life ${life}: ${violation.rule}: ${violation.message}` });
+  const endMs = performance.now() + shorteningMs;
   const breaks = async (shorter: Plan): Promise<boolean> =>
-    (await live(shorter)).violation?.rule === violation.rule;
+    performance.now() < endMs && (await live(shorter)).violation?.rule === violation.rule;
   const shortest = await minimise(plan, { breaks, tries });
   return asTest(shortest, (await live(shortest)).violation ?? violation);
 }
