@@ -139,7 +139,8 @@ export class Outside {
         })
         // One of the name is there already, or the runtime is away.
         .catch(() => ({ containerId: '' }));
-      if (containerId !== '') await node.runtime.startContainer({ containerId }).catch(() => undefined);
+      // It may take time, which does not pass while somebody waits for a step.
+      if (containerId !== '') void node.runtime.startContainer({ containerId }).catch(() => undefined);
     }
   }
 
