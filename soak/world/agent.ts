@@ -1,7 +1,6 @@
 /** The built agent as a process of its own, which a soak kills and starts again, with a gauge inside and a log that stays small. */
 import {
   closeSync,
-  cpSync,
   existsSync,
   mkdirSync,
   openSync,
@@ -13,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { transformSync } from 'esbuild';
 import { linuxCgroups } from '../../src/resources/cgroups/index.js';
 import { answers } from '../../test/env/answers.js';
 import { freePort, type TestContainerd } from '../../test/env/index.js';
@@ -30,7 +30,7 @@ export interface SoakAgentOptions {
 }
 
 export const nodeName = 'soak';
-const gauge = fileURLToPath(new URL('../sample/gauge.mjs', import.meta.url));
+const gauge = fileURLToPath(new URL('../sample/gauge.ts', import.meta.url));
 const startTimeoutMs = 120_000;
 const address = '127.0.0.1';
 export const agentLimits = {
@@ -72,7 +72,11 @@ export class SoakAgent {
     this.#makeCgroup();
     // Every life of a soak has the same one, whoever edits ours.
     const ownGauge = join(dir, 'gauge.mjs');
-    cpSync(gauge, ownGauge);
+    // The agent's Node may be one that reads no types.
+    writeFileSync(
+      ownGauge,
+      transformSync(readFileSync(gauge, 'utf8'), { loader: 'ts', target: 'node20' }).code,
+    );
     const config = join(dir, 'config.json');
     writeFileSync(config, JSON.stringify(this.#configuration(), undefined, 2));
     this.#server = new ServerProcess({

@@ -1,5 +1,8 @@
 /** Runs `examples/hollow` as a person does, on a real control plane. */
+import { writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { resources } from '../../src/kube-client/index.js';
 import { controlPlaneProgram } from '../env/control-plane-binaries.js';
@@ -17,6 +20,7 @@ const bin = path.resolve(import.meta.dirname, '../../bin');
 const cleanups = new CleanupStack();
 let plane: ControlPlane;
 let home: string;
+let plainConfig: string;
 
 beforeAll(async () => {
   plane = await startControlPlane({
@@ -26,6 +30,8 @@ beforeAll(async () => {
     controllerArgs: ['--node-monitor-grace-period=25s', '--node-monitor-period=1s'],
   });
   home = (await createTempDir('examples', { cleanups })).path;
+  plainConfig = path.join(home, 'tsconfig.json');
+  await writeFile(plainConfig, '{}');
 });
 afterAll(() => cleanups.run());
 
@@ -35,6 +41,8 @@ async function run(program: string, ...args: readonly string[]): Promise<Command
     KUBECONFIG: plane.adminKubeconfig,
     HOME: home,
     TMPDIR: home,
+    // The types of examples are checked against src; what runs is the package, as a user has it.
+    TSX_TSCONFIG_PATH: plainConfig,
     PATH: `${bin}:${kubectl}:${process.env.PATH}`,
   };
   return runCommand(program, args, { env, timeoutMs: 170_000 });
@@ -50,7 +58,11 @@ it('the scheduler test finds that pods are spread, and leaves nothing behind', a
 });
 
 it('the node failure test sees pods start elsewhere, and leaves nothing behind', async () => {
-  const { stdout } = await run(process.execPath, path.join(examples, 'node-failure.mjs'));
+  const { stdout } = await run(
+    process.execPath,
+    `--import=${pathToFileURL(createRequire(import.meta.url).resolve('tsx'))}`,
+    path.join(examples, 'node-failure.ts'),
+  );
   expect(stdout).toMatch(/6 pods are ready on the other nodes: after \d+ s\n\S+ is ready again/);
   expect(await hollowNodes()).toEqual([]);
 });

@@ -1,6 +1,6 @@
 // Are the pods of a machine that dies started elsewhere, and how long does the cluster take? Needs a kubeconfig ($KUBECONFIG) of
-// a cluster for tests, with its controllers and scheduler: node node-failure.mjs
-import { connectKubeApi, createHollowNodes, loadKubeconfig, resources, systemClock } from 'nodelet';
+// a cluster for tests, with its controllers and scheduler: npx tsx node-failure.ts
+import { connectKubeApi, createHollowNodes, loadKubeconfig, type Pod, resources, systemClock } from 'nodelet';
 
 const replicas = 6;
 const patienceMs = 300_000;
@@ -38,7 +38,7 @@ const deployment = {
 };
 
 /** The ready pods that nobody has asked to end. */
-async function readyPods() {
+async function readyPods(): Promise<Pod[]> {
   const { items } = await api.list(resources.pods, {
     namespace: 'default',
     labelSelector: 'app=node-failure',
@@ -50,7 +50,7 @@ async function readyPods() {
   );
 }
 
-async function until(what, isTrue) {
+async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
   const startMs = Date.now();
   while (!(await isTrue())) {
     if (Date.now() - startMs > patienceMs) throw new Error(`not within ${patienceMs / 1000} s: ${what}`);
@@ -65,7 +65,8 @@ try {
   await until(`${replicas} pods are ready`, async () => (await readyPods()).length === replicas);
 
   const [victim] = await readyPods();
-  const dead = victim.spec.nodeName;
+  const dead = victim?.spec.nodeName;
+  if (dead === undefined) throw new Error('a ready pod has a node');
   await fleet.kill([dead]);
   console.log(`${dead} is dead`);
   await until(`${replicas} pods are ready on the other nodes`, async () => {
@@ -76,7 +77,9 @@ try {
   await fleet.restore([dead]);
   await until(`${dead} is ready again`, async () => {
     const { status } = await api.get(resources.nodes, { name: dead });
-    return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True');
+    return (
+      status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true
+    );
   });
 } finally {
   await api

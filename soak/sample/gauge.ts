@@ -14,12 +14,13 @@ const longestWord = 16;
 
 if (isMainThread && socketPath !== undefined) {
   setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc');
+  // What the flag above makes.
+  const collect = runInNewContext('gc') as () => void;
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
 
-  const report = () => {
-    const resources = {};
+  const report = (): string => {
+    const resources: Record<string, number> = {};
     for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1;
     const { used_heap_size, total_heap_size } = getHeapStatistics();
     const { rss, external, arrayBuffers } = process.memoryUsage();
@@ -44,9 +45,9 @@ if (isMainThread && socketPath !== undefined) {
     let word = '';
     client.setEncoding('utf8');
     client.on('error', () => client.destroy());
-    client.on('data', (text) => {
+    client.on('data', (text: string) => {
       word += text;
-      if (word.length > longestWord) return client.destroy();
+      if (word.length > longestWord) return void client.destroy();
       if (!word.endsWith('\n')) return;
       // Twice, as what the first one finalizes is freed by the second.
       if (word === 'collect\n') for (let round = 0; round < 2; round++) collect();
