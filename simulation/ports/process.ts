@@ -149,8 +149,12 @@ export class KubeletProcess {
       const onAbort = (): void => finish(() => reject(call.givenUp()));
       if (signal?.aborted) return onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });
-      if (ms === undefined) void this.#director.calm.then(() => finish(resolve));
-      else timer = this.#world.setTimer(ms, () => finish(resolve));
+      // What a dead process was about to do to its own machine never happens; what it sent to others may still arrive.
+      const goOn = (): void => {
+        if (this.#alive || call.port !== 'host') finish(resolve);
+      };
+      if (ms === undefined) void this.#director.calm.then(goOn);
+      else timer = this.#world.setTimer(ms, goOn);
       return undefined;
     });
   }
