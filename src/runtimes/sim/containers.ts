@@ -112,6 +112,8 @@ export class SimContainers {
     const { script, sandbox, log } = container;
     try {
       if (script.startDelayMs > 0) await sleep(clock, script.startDelayMs, signal);
+      // It was lost meanwhile.
+      this.find(id);
       if (!sandbox.ready) throw new CriError('Unknown', `sandbox container "${sandbox.id}" is not running`);
       if (script.startError !== undefined) {
         throw new CriError('Unknown', `failed to create containerd task: ${script.startError}`);
