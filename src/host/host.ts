@@ -190,7 +190,10 @@ export interface HostMounts {
    * all that is mounted in it, out of sight at once, even if it is in use or never answers.
    */
   unmount(target: string, options?: UnmountOptions): Promise<void>;
-  /** Makes the mount that holds `path` recursively shared, binding `path` on itself if it is not a mount point. */
+  /**
+   * Makes the mount that holds `path` recursively shared, binding `path` on itself if it is not a mount point; fails with
+   * EBUSY if that would hide mounts below it.
+   */
   makeShared(path: string): Promise<void>;
 }
 

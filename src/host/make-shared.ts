@@ -1,16 +1,28 @@
 /** Makes the mount that holds a path recursively shared, so that mounts below it reach other mount namespaces. */
-import type { Host, MountPoint } from './host.js';
+import { type Host, HostError, type MountPoint } from './host.js';
 
-/** Idempotent, even after a crash between its two steps. */
+/**
+ * Idempotent, even after a crash between its two steps. Fails with EBUSY where the bind would hide mounts: nobody
+ * could unmount them any more, and their mount points could not be removed.
+ */
 export async function makeShared(
   { files, mounts }: Pick<Host, 'files' | 'mounts'>,
   path: string,
 ): Promise<void> {
   const real = await files.realpath(path);
-  const holder = mountHolding(await mounts.list(), real);
+  const all = await mounts.list();
+  const holder = mountHolding(all, real);
   if (holder?.propagation === 'shared') return;
-  if (holder?.target !== real) await mounts.mount({ source: real, target: real, options: ['bind'] });
+  if (holder?.target !== real) {
+    const below = all.find(({ target }) => target.startsWith(`${real}/`));
+    if (below !== undefined) throw new HostError('EBUSY', real, hiding(real, below.target));
+    await mounts.mount({ source: real, target: real, options: ['bind'] });
+  }
   await mounts.mount({ target: real, options: ['rshared'] });
+}
+
+function hiding(path: string, target: string): string {
+  return `cannot bind ${path} on itself to share it: that would hide the mount at ${target}; unmount it, or share the mount that holds ${path}`;
 }
 
 /** The mount that holds a path without links; the topmost if several share a target. */

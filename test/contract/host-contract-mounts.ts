@@ -250,5 +250,17 @@ export function describeMounts(contract: HostContract): void {
       expect(await mountAt('root')).toMatchObject({ propagation: 'shared', fsType: 'tmpfs' });
       expect(await mountAt('root/inner')).toMatchObject({ propagation: 'shared' });
     });
+
+    it('makeShared hides no mount', async () => {
+      await files().mkdir(at('root'));
+      await tmpfs('root/inner');
+      await files().writeFile(at('root/inner/file'), 'seen');
+      await expect(mounts().makeShared(at('root'))).rejects.toMatchObject({ code: 'EBUSY' });
+      expect(textOf(await files().readFile(at('root/inner/file')))).toBe('seen');
+      await mounts().unmount(at('root/inner'));
+      await files().rmdir(at('root/inner'));
+      await mounts().makeShared(at('root'));
+      expect(await mountAt('root')).toMatchObject({ propagation: 'shared' });
+    });
   });
 }
