@@ -91,8 +91,8 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     : undefined;
   const recording = flags.recordDir === '' ? undefined : await openRecording(node);
   const facts = clusterFacts(flags);
-  const make = (options: KubeletOptions): Promise<Kubelet> =>
-    cluster === undefined ? createKubelet(options) : createKubeletOfCluster(options, facts, cluster, serving);
+  // Loaded before, as a recorded kubelet must wait for nothing but its ports.
+  const make = cluster === undefined ? createKubelet : await kubeletOfCluster(facts, cluster, serving);
   const kubelet =
     recording === undefined ? await make(madeFrom) : await recording.make(madeFrom, cluster && facts, make);
   kubeletLink.connect(kubelet);
@@ -190,16 +190,16 @@ function clusterFacts(flags: LoadedConfiguration['flags']): RecordedCluster {
   };
 }
 
-async function createKubeletOfCluster(
-  options: KubeletOptions,
+async function kubeletOfCluster(
   facts: RecordedCluster,
   { apis }: OpenCluster,
   serving: ServingCertificate | undefined,
-): Promise<Kubelet> {
+): Promise<(options: KubeletOptions) => Promise<Kubelet>> {
   const { createClusterKubelet } = await import('../kubelet/cluster/create-cluster-kubelet.js');
-  return await createClusterKubelet(options, {
-    ...facts,
-    apis,
-    onAddresses: (addresses) => serving?.setAddresses?.(addresses),
-  });
+  return (options) =>
+    createClusterKubelet(options, {
+      ...facts,
+      apis,
+      onAddresses: (addresses) => serving?.setAddresses?.(addresses),
+    });
 }

@@ -1,6 +1,12 @@
 /** Makes a kubelet whose ports are recorded, and the same kubelet over its record. */
 import type { Kubelet, KubeletOptions } from '../kubelet/index.js';
 import { Timeline } from '../timeline/index.js';
+import {
+  type EventsOfOthers,
+  eventsOfOthers,
+  withEventsOfOthers,
+  withSubscribe,
+} from './events-of-others.js';
 import { type GivenPorts, outsideOptions } from './outside-options.js';
 import { Player } from './player.js';
 import type { Recorder } from './recorder.js';
@@ -27,9 +33,9 @@ export async function recordedKubelet<Made extends Kubelet>(
   return { ...kubelet, timeline, start: () => recorder.enter('start', () => kubelet.start()) };
 }
 
-/** A source that a record stands for is never made. */
+/** What a record stands for is never made. */
 function nowhere(): never {
-  throw new Error('a replay has no sources of pods of its own');
+  throw new Error('a replay has nothing of its own that lies outside the kubelet');
 }
 
 export interface ReplayOptions
@@ -53,13 +59,17 @@ export function replayedKubelet<Made extends Kubelet>(
       const timeline = new Timeline({ clock: player.clock });
       timeline.subscribe(player.said);
       const { outside, clock } = player;
+      const others = outside.port<EventsOfOthers>(eventsOfOthers, nowhere);
       // The runtime and the machine are not there; the ports of their names are all that is left of them.
       const given: KubeletOptions = {
         ...options,
         runtime: {} as KubeletOptions['runtime'],
         ...(ports.isOwnMachine ? {} : { machine: {} as NonNullable<KubeletOptions['machine']> }),
         sources: ports.sources.map((name) => ({ name, create: nowhere })),
-        timeline,
+        timeline: withSubscribe(
+          timeline,
+          withEventsOfOthers((reader) => timeline.subscribe(reader), others),
+        ),
       };
       make({ ...outsideOptions(given, outside, ports), clock, random: randomOf(seed), outside }).then(
         (made) => {

@@ -3,6 +3,7 @@ import { BoundedMap, type Clock, type Timer, textBytes } from '../async/index.js
 import type { Outside } from '../kubelet/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { type CallSite, type Input, type Output, siteKey } from './entries.js';
+import { eventsOfOthers, eventsSaidBy, withEventsOfOthers } from './events-of-others.js';
 import { identityOf } from './identity.js';
 import { recordLimits } from './limits.js';
 import { createMask, type Mask, type MaskKind } from './masks.js';
@@ -91,15 +92,26 @@ export class Recorder {
     timeline.subscribe((entry) => {
       if (isKubelet && this.#isRecording && this.#turns.now !== undefined) this.#put({ k: 'say', v: entry });
     });
+    const own: Timeline['subscribe'] = (reader) =>
+      timeline.subscribe((entry) => {
+        if (isKubelet) reader(entry);
+      });
+    const others = this.#port(
+      eventsOfOthers,
+      eventsSaidBy(timeline, () => !isKubelet),
+    );
+    const subscribe = withEventsOfOthers(own, others);
     const heard = new Proxy(timeline, {
       get: (target, name) => {
+        if (name === 'subscribe') return subscribe;
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== 'function') return value;
         return (...args: unknown[]): unknown => {
           const before = isKubelet;
           isKubelet = true;
           try {
-            return Reflect.apply(value, target, args);
+            // Names of events are made from the times of their entries.
+            return target.stampedBy(this.clock, () => Reflect.apply(value, target, args));
           } finally {
             isKubelet = before;
           }

@@ -55,7 +55,7 @@ const rememberedEvents = { maxEntries: 1000, maxBytes: 64 * 1024 };
 const repeatWindowMs = 600_000;
 
 export class Timeline {
-  readonly #clock: Clock;
+  #clock: Clock;
   readonly #limits: typeof defaults;
   /** The pod without entries for longest comes first. */
   readonly #pods = new Map<string, Ring>();
@@ -74,6 +74,17 @@ export class Timeline {
     this.#limits = { ...defaults, ...limits };
     const { nodeEntries, nodeBytes } = this.#limits;
     this.#node = new Ring({ maxEntries: nodeEntries, maxBytes: nodeBytes });
+  }
+
+  /** Entries made by the work have the times of another clock: that of a recorded kubelet stands still within a turn. */
+  stampedBy<T>(clock: Clock, work: () => T): T {
+    const own = this.#clock;
+    this.#clock = clock;
+    try {
+      return work();
+    } finally {
+      this.#clock = own;
+    }
   }
 
   record(init: EntryInit): TimelineEntry {

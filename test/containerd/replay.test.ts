@@ -1,24 +1,12 @@
 /** An agent on real containerd records what comes in; offline the same decisions are taken again, and no secret is in it. */
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { generationsIn, readLines } from '../../src/replay/record-reader.js';
+import { recordWritten, replayRecord, textOfRecord } from '../replayed.js';
 import { forever, manifest, shell, TestNode } from './agent.js';
-
-const launcher = new URL('../../bin/nodelet', import.meta.url).pathname;
-const run = promisify(execFile);
-
-interface Report {
-  readonly generation: number;
-  readonly turns: number;
-  readonly differences: { readonly count: number; readonly kept: readonly object[] };
-  readonly pod?: { readonly phase: string; readonly steps: readonly { readonly what: string }[] };
-}
 
 const planted = 'PLANTED-secret-0123456789';
 const header = 'PLANTED-header-0123456789';
@@ -47,28 +35,6 @@ afterEach(async () => {
   await node.stop();
   source.close();
 });
-
-/** By the built program, as an operator would. */
-async function replay(dir: string, ...flags: string[]): Promise<Report> {
-  const { stdout } = await run(process.execPath, [launcher, 'replay', dir, '--json', ...flags], {
-    maxBuffer: 64 * 1024 * 1024,
-  }).catch((error: { stdout?: string; stderr?: string }) => {
-    if (error.stdout === undefined || error.stdout === '') throw new Error(error.stderr);
-    return { stdout: error.stdout };
-  });
-  return JSON.parse(stdout) as Report;
-}
-
-/** The last second of a killed agent is not in its record. */
-const written = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2_000));
-
-/** All that the record says, decompressed. */
-async function textOf(dir: string): Promise<string> {
-  let text = '';
-  for (const files of (await generationsIn(dir)).values())
-    for await (const line of readLines(dir, files).lines) text += `${line}\n`;
-  return text;
-}
 
 describe('a record of an agent on containerd', () => {
   it('is replayed to the same decisions after the agent was killed, twice, and has no secret', async () => {
@@ -114,24 +80,24 @@ describe('a record of an agent on containerd', () => {
     );
     await node.remove('web.yaml');
     await node.untilGone('web');
-    await written();
+    await recordWritten();
     await node.kill('SIGKILL');
     await node.start(...flags);
     await node.untilReady('reader');
     await node.remove('reader.yaml');
     await node.untilGone('reader');
-    await written();
+    await recordWritten();
     await node.kill('SIGKILL');
 
     expect((await readdir(record)).sort()).toEqual(['record-000001-0001.nrec', 'record-000002-0001.nrec']);
-    const first = await replay(record, '--start', '1', '--pod', 'default/web-node1');
+    const first = await replayRecord(record, '--start', '1', '--pod', 'default/web-node1');
     expect(first.differences.kept.slice(0, 3)).toEqual([]);
     expect(first.pod?.steps.map(({ what }) => what)).toContain('container.start');
-    const second = await replay(record, '--pod', 'reader-node1');
+    const second = await replayRecord(record, '--pod', 'reader-node1');
     expect(second.generation).toBe(2);
     expect(second.differences.kept.slice(0, 3)).toEqual([]);
     expect(asked).toBeGreaterThan(0);
-    const text = await textOf(record);
+    const text = await textOfRecord(record);
     expect(text).toContain('kubernetes.io~secret');
     for (const secret of [planted, header])
       for (const form of [secret, Buffer.from(secret).toString('base64')])
