@@ -46,7 +46,7 @@ function isMirror({ metadata }: Pod): boolean {
   return metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
 }
 
-function podProblems(pod: Pod, { users, book }: QuietView): string[] {
+function podProblems(pod: Pod, { users, book, node }: QuietView): string[] {
   const { uid, name, deletionTimestamp } = pod.metadata;
   const { phase, reason } = pod.status ?? {};
   if (deletionTimestamp !== undefined) return [`pod ${name} is deleted and still there`];
@@ -63,15 +63,17 @@ function podProblems(pod: Pod, { users, book }: QuietView): string[] {
     case 'ends':
       return [`pod ${name} should have ended, and is ${phase}`];
     case 'runs':
-      return [...runProblems(pod, book), ...readyProblems(pod)];
+      return [...runProblems(pod, book, node), ...readyProblems(pod)];
   }
 }
 
-function runProblems({ metadata, spec }: Pod, book: RuntimeBook): string[] {
+/** An image that is still to change is no rest: a kubelet that is down, or a grace period, can make it late. */
+function runProblems({ metadata, spec }: Pod, book: RuntimeBook, { runtime }: SimulatedNode): string[] {
+  const images = new Map(runtime.runningContainers.map(({ id, config }) => [id, config.image]));
   const running = book.runningOf(metadata.uid).filter(({ isStranger }) => !isStranger);
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  const wanted = [...sidecars, ...spec.containers].map(({ name }) => name).sort();
-  const found = running.map(({ name }) => name).sort();
+  const wanted = [...sidecars, ...spec.containers].map(({ name, image }) => `${name} of ${image}`).sort();
+  const found = running.map(({ id, name }) => `${name} of ${images.get(id)?.userSpecifiedImage}`).sort();
   return wanted.join() === found.join() ? [] : [`pod ${metadata.name} runs [${found}], not [${wanted}]`];
 }
 
@@ -80,10 +82,10 @@ function readyProblems({ metadata, status }: Pod): string[] {
   return ready === 'True' ? [] : [`pod ${metadata.name} is ${status?.phase} and not ready`];
 }
 
-function staticProblems(pod: Pod, mirrors: readonly Pod[], { book }: QuietView): string[] {
+function staticProblems(pod: Pod, mirrors: readonly Pod[], { book, node }: QuietView): string[] {
   const mirror = mirrors.find(({ metadata }) => metadata.name === pod.metadata.name);
   if (mirror === undefined) return [`static pod ${pod.metadata.name} has no mirror on ${nodeName}`];
-  return [...runProblems(pod, book), ...readyProblems(mirror)];
+  return [...runProblems(pod, book, node), ...readyProblems(mirror)];
 }
 
 function leftFiles(lines: readonly string[], known: ReadonlySet<string>): string[] {
