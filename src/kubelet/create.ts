@@ -486,7 +486,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     resyncMs: config.syncFrequency,
     random,
     blockers: () => check.errors(),
-    onConfig: (update) => handlers.handle(update),
+    onConfig: (update) => handlers.handle(podConfig.asOfNow(update)),
     onPleg: (events) =>
       handlePlegEvents(events, {
         sync,

@@ -40,6 +40,20 @@ export class PodConfig {
     return merged;
   }
 
+  /**
+   * The update as it is to be handled now: a new pod of which its deletion is known by now is new as a deleted one, so that
+   * nothing of it starts. Updates wait in the channel while the runtime is not ready.
+   */
+  asOfNow(update: ConfigUpdate): ConfigUpdate {
+    const known = this.#known.get(update.source);
+    if (update.op !== 'ADD' || known === undefined) return update;
+    const pods = update.pods.map((pod) => {
+      const newest = known.get(pod.metadata.uid);
+      return newest?.metadata.deletionTimestamp === undefined ? pod : newest;
+    });
+    return { ...update, pods };
+  }
+
   /** Notes that the loop has handled an update of the source. */
   markHandled(source: SourceName): void {
     this.#handled.add(source);

@@ -198,6 +198,26 @@ describe('PodConfig', () => {
   it('is ready without sources', () => {
     expect(setup([]).config.allSourcesReady).toBe(true);
   });
+  it('a new pod that was deleted while its update waited is new as a deleted one', async () => {
+    const { config, signal } = setup(['api']);
+    const deletionOf = (): (string | undefined)[] => {
+      const received = config.updates.tryReceive();
+      if (received === undefined || received.done) return [];
+      return config.asOfNow(received.value).pods.map(({ metadata }) => metadata.deletionTimestamp);
+    };
+    await config.deliver({ source: 'api', pods: [pod('A'), pod('B')] }, signal);
+    await config.deliver({ source: 'api', pods: [pod('A', { deletionTimestamp: now }), pod('B')] }, signal);
+    expect(deletionOf()).toEqual([now, undefined]);
+    expect(deletionOf()).toEqual([now]);
+  });
+  it('a new pod keeps what it was admitted with when only its spec changed or it is gone', async () => {
+    const { config, signal } = setup(['api']);
+    await config.deliver({ source: 'api', pods: [pod('A'), pod('B')] }, signal);
+    await config.deliver({ source: 'api', pods: [pod('A', { image: 'i:2' })] }, signal);
+    const received = config.updates.tryReceive();
+    if (received === undefined || received.done) throw new Error('no update');
+    expect(config.asOfNow(received.value)).toEqual(received.value);
+  });
   it('reports duplicates as an event', async () => {
     const { config, timeline, signal } = setup(['http']);
     await config.deliver(
