@@ -18,6 +18,9 @@ export interface RunChildOptions {
 }
 
 /** Resolves when every pod is ready. */
+/** Far more than its pods take to end on a busy machine. */
+const endLimitMs = 90_000;
+
 export async function startRun(options: RunChildOptions): Promise<ChildProcess> {
   const { name, pods, dir, env, flags, cleanups } = options;
   const manifest = path.join(dir, `${name}.yaml`);
@@ -34,8 +37,14 @@ export async function startRun(options: RunChildOptions): Promise<ChildProcess> 
   }
   cleanups.defer(`run ${name}`, async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
     child.kill('SIGTERM');
-    await once(child, 'exit');
+    // A hook that waits for ever would hide what the run said.
+    const insist = setTimeout(() => child.kill('SIGKILL'), endLimitMs);
+    await ended;
+    clearTimeout(insist);
+    if (child.signalCode === 'SIGKILL')
+      throw new Error(`run ${name} did not end within ${endLimitMs} ms of SIGTERM:\n${said.slice(-8000)}`);
   });
   await pollUntil(
     `the pods of ${name}`,
