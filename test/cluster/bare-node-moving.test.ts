@@ -157,7 +157,13 @@ it('keeps static pods, ends the pods of the former API first, and runs those of 
   expect(after[`fixed-${nodeName}`]).toBe(before[`fixed-${nodeName}`]);
   const [was] = Object.keys(before).filter((name) => name.startsWith('holder'));
   expect(Object.keys(after)).not.toContain(was);
-  expect(readFileSync(place('journal'), 'utf8')).toBe('alone\nalone\n');
+  // Its container runs a moment before its script has written.
+  const journal = (): string => readFileSync(place('journal'), 'utf8');
+  await pollUntil('both pods have written', () => (journal().split('\n').length > 2 ? true : undefined), {
+    timeoutMs: 30_000,
+    detail: journal,
+  });
+  expect(journal()).toBe('alone\nalone\n');
   const mirror = JSON.parse((await plane.kubectl(['get', 'pod', `fixed-${nodeName}`, '-o', 'json'])).stdout);
   expect(mirror.status.containerStatuses[0]).toMatchObject({
     containerID: expect.stringContaining(before[`fixed-${nodeName}`] ?? 'none'),
