@@ -84,7 +84,7 @@ try {
 } finally {
   await api
     .delete(resources.deployments, deployment.metadata, { propagationPolicy: 'Background' })
-    .catch(() => {});
+    .catch((error: unknown) => console.error(`deployment node-failure was not deleted: ${error}`));
   await fleet.stop({ deletesNodes: true });
   connection.close();
 }
