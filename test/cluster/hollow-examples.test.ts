@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => cleanups.run());
 
-async function run(program: string, ...args: readonly string[]): Promise<CommandResult> {
+async function runExample(name: string): Promise<CommandResult> {
   const kubectl = path.dirname(await controlPlaneProgram('kubectl'));
   const env = {
     KUBECONFIG: plane.adminKubeconfig,
@@ -45,24 +45,21 @@ async function run(program: string, ...args: readonly string[]): Promise<Command
     TSX_TSCONFIG_PATH: plainConfig,
     PATH: `${bin}:${kubectl}:${process.env.PATH}`,
   };
-  return runCommand(program, args, { env, timeoutMs: 170_000 });
+  const loader = `--import=${pathToFileURL(createRequire(import.meta.url).resolve('tsx'))}`;
+  return runCommand(process.execPath, [loader, path.join(examples, name)], { env, timeoutMs: 170_000 });
 }
 
 const hollowNodes = async () =>
   (await plane.admin.list(resources.nodes, { labelSelector: 'nodelet.dev/hollow=true' })).items;
 
 it('the scheduler test finds that pods are spread, and leaves nothing behind', async () => {
-  const { stdout } = await run('sh', path.join(examples, 'scheduler-test.sh'));
+  const { stdout } = await runExample('scheduler-test.ts');
   expect(stdout).toContain('zone a has 10 pods\nzone b has 10 pods\nzone c has 10 pods\n');
   expect(await hollowNodes()).toEqual([]);
 });
 
 it('the node failure test sees pods start elsewhere, and leaves nothing behind', async () => {
-  const { stdout } = await run(
-    process.execPath,
-    `--import=${pathToFileURL(createRequire(import.meta.url).resolve('tsx'))}`,
-    path.join(examples, 'node-failure.ts'),
-  );
+  const { stdout } = await runExample('node-failure.ts');
   expect(stdout).toMatch(/6 pods are ready on the other nodes: after \d+ s\n\S+ is ready again/);
   expect(await hollowNodes()).toEqual([]);
 });
