@@ -24,6 +24,8 @@ interface Row {
   readonly conditions?: PodStatus['conditions'];
   readonly asSidecar?: boolean;
   readonly nowMs?: number;
+  /** How long the clock runs that nobody sets. */
+  readonly monotonicMs?: number;
   readonly expected: {
     next: string;
     store?: ProbeResult;
@@ -233,6 +235,37 @@ const rows: Record<string, Row> = {
     nowMs: startMs + 30_000,
     expected: { next: 'probe' },
   },
+  'the wall clock was set back: it was just seen to run': {
+    state: known,
+    started: true,
+    probe: { initialDelaySeconds: 30 },
+    nowMs: startMs - 3_600_000,
+    monotonicMs: 500_000,
+    expected: { next: 'wait' },
+  },
+  'the wall clock was set back: it was seen to run as long as the initial delay': {
+    state: { ...known, seenRunningMs: 470_000 },
+    started: true,
+    probe: { initialDelaySeconds: 30 },
+    nowMs: startMs - 3_600_000,
+    monotonicMs: 500_000,
+    expected: { next: 'probe' },
+  },
+  'the wall clock was set back: no initial delay': {
+    state: known,
+    started: true,
+    nowMs: startMs - 3_600_000,
+    expected: { next: 'probe' },
+  },
+  'a new container is not as old as the one before': {
+    state: { ...known, seenRunningMs: 0 },
+    containerID: 'containerd://c2',
+    started: true,
+    probe: { initialDelaySeconds: 30 },
+    nowMs: startMs + 1_000,
+    monotonicMs: 500_000,
+    expected: { next: 'wait', store: 'success', forget: 'c1', containerId: 'c2' },
+  },
   'startup is over once it has started': {
     kind: 'startup',
     state: known,
@@ -250,12 +283,10 @@ const rows: Record<string, Row> = {
 
 describe('what a worker does next', () => {
   it.each(Object.entries(rows))('%s', (_, row) => {
-    const step = nextStep(
-      factsOf(row),
-      { ...initialState, ...row.state },
-      statusOf(row),
-      row.nowMs ?? startMs + 1_000,
-    );
+    const step = nextStep(factsOf(row), { ...initialState, ...row.state }, statusOf(row), {
+      wallMs: row.nowMs ?? startMs + 1_000,
+      monotonicMs: row.monotonicMs ?? 0,
+    });
     const { containerId = 'c1', onHold = false, ...expected } = row.expected;
     expect({
       next: step.next,
@@ -271,9 +302,9 @@ describe('what a worker does next', () => {
       factsOf({ expected: { next: 'probe' } }),
       state,
       statusOf({ started: true, expected: { next: '' } }),
-      startMs,
+      { wallMs: startMs, monotonicMs: 7 },
     );
-    expect(step.state).toEqual({ ...state, containerId: 'c1' });
+    expect(step.state).toEqual({ ...state, containerId: 'c1', seenRunningMs: 7 });
   });
 });
 

@@ -37,6 +37,14 @@ export interface WorkerState {
   readonly lastResult: ProbeResult | undefined;
   /** How many times in a row this result occurred. */
   readonly run: number;
+  /** By the clock that nobody sets: when the instance was first seen to run. */
+  readonly seenRunningMs?: number;
+}
+
+/** What the time is, on the wall and by the clock that nobody sets. */
+export interface ProbeMoment {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
 }
 
 export const initialState: WorkerState = { containerId: '', onHold: false, lastResult: undefined, run: 0 };
@@ -66,7 +74,7 @@ export function nextStep(
   facts: WorkerFacts,
   state: WorkerState,
   status: PodStatus | undefined,
-  nowMs: number,
+  now: ProbeMoment,
 ): ProbeStep {
   if (status === undefined) return { next: 'wait', state };
   if (isTerminalPhase(status.phase)) return { next: 'exit', state };
@@ -74,7 +82,7 @@ export function nextStep(
   const seen = findContainer(status, container.name);
   if (seen === undefined) return { next: 'wait', state };
 
-  const met = meet(facts, state, seen);
+  const met = meet(facts, state, seen, now);
   const step = (next: ProbeStep['next'], store = met.store): ProbeStep =>
     store === undefined ? { ...met, next } : { ...met, next, store };
   if (met.state.onHold) return step('wait');
@@ -87,20 +95,30 @@ export function nextStep(
   if (pod.metadata.deletionTimestamp !== undefined && kind !== 'readiness') {
     return step('exit', { result: 'success', because: 'the pod is being deleted' });
   }
-  const runsForSeconds = Math.trunc((nowMs - (timeOf(running.startedAt) ?? 0)) / 1000);
-  if (runsForSeconds < settings.initialDelaySeconds) return step('wait');
+  const { seenRunningMs = now.monotonicMs } = met.state;
+  // A wall clock that was set back says that it starts in an hour, but it runs at least since it was seen to.
+  const runsForMs = Math.max(now.wallMs - (timeOf(running.startedAt) ?? 0), now.monotonicMs - seenRunningMs);
+  if (Math.trunc(runsForMs / 1000) < settings.initialDelaySeconds) return step('wait');
   // A startup probe runs until it succeeds; the others run only after it has.
   if ((kind === 'startup') === (seen.started === true)) return step('wait');
   return step('probe');
 }
 
 /** Notes a new instance of the container and drops what was known of the old one. */
-function meet(facts: WorkerFacts, state: WorkerState, seen: ContainerStatus): Omit<ProbeStep, 'next'> {
+function meet(
+  facts: WorkerFacts,
+  state: WorkerState,
+  seen: ContainerStatus,
+  { monotonicMs }: ProbeMoment,
+): Omit<ProbeStep, 'next'> {
   const containerId = runtimeContainerId(seen.containerID ?? '');
-  if (containerId === state.containerId) return { state };
+  const isNew = containerId !== state.containerId;
+  const firstRunning = isNew ? undefined : state.seenRunningMs;
+  const seenRunningMs = seen.state?.running === undefined ? firstRunning : (firstRunning ?? monotonicMs);
+  if (!isNew) return { state: seenRunningMs === state.seenRunningMs ? state : { ...state, seenRunningMs } };
   const initial = initialResult(facts, seen);
   return {
-    state: { ...state, containerId, onHold: false },
+    state: { ...state, containerId, onHold: false, seenRunningMs },
     ...(state.containerId === '' ? {} : { forget: state.containerId }),
     ...(initial === undefined ? {} : { store: initial }),
   };

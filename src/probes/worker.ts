@@ -87,7 +87,8 @@ export class ProbeWorker {
     if (this.#phase === 'ended') return;
     const { facts, clock, statusOf, tasks } = this.#options;
     const status = statusOf(this.podUid);
-    const step = nextStep(facts, this.#state, status, clock.now());
+    const now = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+    const step = nextStep(facts, this.#state, status, now);
     this.#phase = 'busy';
     this.#state = step.state;
     // Most ticks do nothing; only a run or a stored result needs a task.
