@@ -141,6 +141,16 @@ describe('StatusManager and probes', () => {
     expect(manager.setContainerReadiness('uid-1', 'containerd://a-0', true)).toBe('accepted');
     expect(manager.version('uid-1')).toBe(3);
   });
+  it('tells no generation that the status is not about', () => {
+    const pod = makePod({ metadata: { generation: 2 } });
+    const { manager } = setUp(pod);
+    const judged = { ...pod, metadata: { ...pod.metadata, generation: 1 } };
+    manager.set(judged, runningPod(judged));
+    manager.setContainerReadiness('uid-1', 'a-0', false);
+    const { observedGeneration, conditions = [] } = manager.get('uid-1') ?? {};
+    expect(observedGeneration).toBe(1);
+    expect(conditions.map((condition) => condition.observedGeneration)).not.toContain(2);
+  });
   it('sets only `started`, also for sidecars', () => {
     const pod = makePod({ initContainers: [sidecar('s')] });
     const { manager } = setUp(pod);

@@ -107,8 +107,9 @@ export class StatusManager {
       const changed = withContainer(status, { ...container, ready: isReady });
       const statuses = [...(changed.initContainerStatuses ?? []), ...(changed.containerStatuses ?? [])];
       const { phase } = changed;
-      const ready = readyCondition(pod, changed.conditions, statuses, phase);
-      const containersReady = containersReadyCondition(pod, statuses, phase);
+      const told = ofToldGeneration(pod, status);
+      const ready = readyCondition(told, changed.conditions, statuses, phase);
+      const containersReady = containersReadyCondition(told, statuses, phase);
       const conditions = withCondition(withCondition(changed.conditions, ready), containersReady);
       return { ...changed, conditions };
     });
@@ -205,6 +206,12 @@ export class StatusManager {
     for (const listener of this.#listeners) listener(entry);
     return 'accepted';
   }
+}
+
+/** The pod as of the generation that its status is about: a resize that nobody has judged yet is not told by a probe. */
+function ofToldGeneration(pod: Pod, { observedGeneration }: PodStatus): Pod {
+  if (observedGeneration === undefined) return pod;
+  return { ...pod, metadata: { ...pod.metadata, generation: observedGeneration } };
 }
 
 /** The status with the times and the generation that follow from the old one. */
