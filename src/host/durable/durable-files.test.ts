@@ -1,6 +1,6 @@
 /** The durable store: complete files, one write at a time, failures reported once. */
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../async/index.js';
+import { isCancelled, VirtualClock } from '../../async/index.js';
 import type { HostFiles } from '../host.js';
 import type { HostCall } from '../simulated/faults.js';
 import { type SimulatedHost, simulatedHost } from '../simulated/simulated-host.js';
@@ -11,12 +11,13 @@ import { setAside } from './set-aside.js';
 
 const path = '/var/agent/state';
 
-function world(host: SimulatedHost = simulatedHost()) {
+function world(host: SimulatedHost = simulatedHost(), signal?: AbortSignal) {
   const clock = new VirtualClock();
   const told: string[] = [];
   const store = new DurableFiles({
     files: host.files,
     clock,
+    ...(signal === undefined ? {} : { signal }),
     observer: {
       setAside: (file) => told.push(`set aside ${file.path}: ${file.reason}`),
       failing: (file, error, failures) => told.push(`failing ${file} ${error.code} ${failures}`),
@@ -197,6 +198,26 @@ describe('the store', () => {
     const refused = store.read(path, (text) => text).catch((error: Error) => error.message);
     await clock.advance(60_000);
     expect(await refused).toBe(`${path} could not be read`);
+    expect(told).toEqual([]);
+  });
+
+  it('is not waited for by an agent that stops', async () => {
+    const host = simulatedHost();
+    const stopping = new AbortController();
+    const { clock, store, told, content } = world(host, stopping.signal);
+    await store.write(path, 'whole');
+    const release = stuck(host, ({ operation }) => operation === 'stat');
+    const outcomes = [
+      store.read(path, (text) => text).catch(isCancelled),
+      store.readNewest(path, (text) => text).catch(isCancelled),
+    ];
+    stopping.abort();
+    expect(await Promise.all(outcomes)).toEqual([true, true]);
+    expect(clock.pendingTimers).toBe(0);
+    release();
+    // Nothing is set aside for it, and it may still be written.
+    await store.write(path, 'new');
+    expect(await content()).toBe('new');
     expect(told).toEqual([]);
   });
 

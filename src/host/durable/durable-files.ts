@@ -3,7 +3,7 @@
  * set aside when unusable, and its failures are reported once instead of at every attempt.
  */
 import { dirname, join } from 'node:path';
-import { type Clock, Gate, sleep, TimedOut, withTimeout } from '../../async/index.js';
+import { type Clock, Gate, isCancelled, sleep, TimedOut, withTimeout } from '../../async/index.js';
 import { isHostError, isMissing, isShortage, toHostError } from '../errors.js';
 import { HostError, type HostFiles } from '../host.js';
 import { namesIn } from '../names-in.js';
@@ -40,6 +40,8 @@ export interface DurableFilesOptions {
   readonly observer: DurableFilesObserver;
   /** How long a caller waits for the disk. Default: 30 s. */
   readonly limitMs?: number;
+  /** Ends what is read and not what is written. Default: none. */
+  readonly signal?: AbortSignal;
 }
 
 export type DurableFileRead<T> =
@@ -68,7 +70,7 @@ interface PendingFileChange {
 }
 
 export class DurableFiles {
-  readonly #options: Required<DurableFilesOptions>;
+  readonly #options: DurableFilesOptions & { readonly limitMs: number };
   readonly #gate = new Gate(writesAtOnce);
   /** The running operation of each file, and the newest change queued behind it. */
   readonly #running = new Map<string, Promise<void>>();
@@ -85,7 +87,8 @@ export class DurableFiles {
 
   /**
    * Returns what `parse` makes of the file. If `parse` throws, or the file is unreadable, the file is set
-   * aside and reported. Rejects only for a shortage of resources, which says nothing about the file.
+   * aside and reported. Rejects only for a shortage of resources, which says nothing about the file,
+   * and when reading has been ended.
    */
   async read<T>(path: string, parse: (text: string) => T): Promise<DurableFileRead<T>> {
     const { files, clock, observer } = this.#options;
@@ -94,6 +97,7 @@ export class DurableFiles {
       if (text === undefined) return { kind: 'missing' };
       return { kind: 'found', value: parse(text) };
     } catch (error) {
+      if (isCancelled(error)) throw error;
       if (error instanceof TimedOut || isShortage(error)) {
         throw new Error(`${path} could not be read`, { cause: error });
       }
@@ -125,6 +129,7 @@ export class DurableFiles {
         return { kind: 'found', value };
       }
     } catch (error) {
+      if (isCancelled(error)) throw error;
       if (error instanceof TimedOut || isShortage(error)) {
         throw new Error(`${temporary} could not be read`, { cause: error });
       }
@@ -163,13 +168,13 @@ export class DurableFiles {
   }
 
   async #readPatiently(path: string): Promise<string | undefined> {
-    const { files, clock, limitMs } = this.#options;
+    const { files, clock, limitMs, signal } = this.#options;
     for (let waitMs = firstShortageMs; ; waitMs *= 2) {
       try {
-        return await withTimeout(clock, limitMs, undefined, () => readWholeFile(files, path));
+        return await withTimeout(clock, limitMs, signal, () => readWholeFile(files, path));
       } catch (error) {
         if (!isShortage(error) || waitMs > longestShortageMs) throw error;
-        await sleep(clock, waitMs);
+        await sleep(clock, waitMs, signal);
       }
     }
   }

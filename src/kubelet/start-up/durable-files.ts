@@ -8,6 +8,8 @@ export interface RecordedDurableFiles {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly nodeName: string;
+  /** Aborted when the agent stops: it does not wait for a disk to read from any longer. */
+  readonly signal?: AbortSignal;
 }
 
 export function recordedDurableFiles({
@@ -15,10 +17,12 @@ export function recordedDurableFiles({
   clock,
   timeline,
   nodeName,
+  signal,
 }: RecordedDurableFiles): DurableFiles {
   return new DurableFiles({
     files,
     clock,
+    ...(signal === undefined ? {} : { signal }),
     observer: {
       setAside: ({ path, movedTo, reason }) => {
         const place = movedTo === undefined ? 'it could not be moved away' : `it is kept as ${movedTo}`;
