@@ -13,7 +13,7 @@ export {
 export { createRuntimeMetrics, type RuntimeMetrics } from './metrics.js';
 export type { RuntimeVersion } from './observe/version.js';
 export type { BackOffView } from './plan/back-off.js';
-export { type PodPlanInput, planPod } from './plan/plan.js';
+export { isStranded, type PodPlanInput, planPod } from './plan/plan.js';
 export * from './plan/pod-plan.js';
 export { type RestartVerdict, restartDecision } from './plan/restart.js';
 export type { Retry } from './retry.js';

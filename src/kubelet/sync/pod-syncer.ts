@@ -36,6 +36,7 @@ import {
   type TerminatingRequest,
 } from '../../pods/workers/index.js';
 import {
+  isStranded,
   type PodSyncError,
   type RuntimeManager,
   resizeFailure,
@@ -46,6 +47,11 @@ import { podRef, type Timeline } from '../../timeline/index.js';
 import { AttachLimitReached } from '../../volumes/index.js';
 import type { KubeletMetrics } from '../metrics.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from '../ports.js';
+
+/** The reference kubelet leaves such a pod Pending for ever. */
+const sandboxLostReason = 'SandboxLost';
+const sandboxLostMessage =
+  'The sandbox of the pod ended before all of its containers had started, and its restartPolicy is Never.';
 
 const volumesGonePollMs = 100;
 /** A resize that takes longer is shown to be under way. */
@@ -135,6 +141,17 @@ export class KubeletPodSyncer implements PodSyncer {
     }
     if (isTerminalPhase(status.phase)) {
       statuses.set(pod, status);
+      return { kind: 'done', terminal: true };
+    }
+    if (isStranded(pod, observed)) {
+      // A container that was still to start has no end of its own, so the phase does not follow from those of all.
+      statuses.set(pod, {
+        ...status,
+        phase: 'Failed',
+        reason: sandboxLostReason,
+        message: sandboxLostMessage,
+      });
+      this.#options.timeline.event(podRef(pod), 'Warning', sandboxLostReason, sandboxLostMessage);
       return { kind: 'done', terminal: true };
     }
     const before = statuses.get(uid);

@@ -15,7 +15,7 @@ import {
   running,
 } from '../test-fixtures.js';
 import { type BackOffView, crashLoopKey } from './back-off.js';
-import { planPod } from './plan.js';
+import { isStranded, planPod } from './plan.js';
 import { planEntry } from './plan-data.js';
 import { hasActions } from './pod-plan.js';
 
@@ -891,5 +891,18 @@ describe('planPod: texts', () => {
         more: 0,
       },
     });
+  });
+});
+
+describe('a pod is stranded', () => {
+  const created: Instance = { name: 'c0', state: 'created' };
+  it.each([
+    ['when its sandbox is gone before its container started', never, [created], notReady(1), true],
+    ['not while a container runs on', never, [running('c0')], notReady(1), false],
+    ['not while its sandbox is ready', never, [created], [makeSandbox({})], false],
+    ['not before its first container', never, [], notReady(1), false],
+    ['not when it gets another sandbox', onFailure, [created], notReady(1), false],
+  ] as const)('%s', (_, pod, instances, sandboxes, expected) => {
+    expect(isStranded(pod, makeStatus(pod, [...instances], [...sandboxes]))).toBe(expected);
   });
 });

@@ -64,6 +64,20 @@ function planOf(verdict: SandboxVerdict): PodPlan {
   };
 }
 
+function isNotRestarted(pod: Pod, { containers }: ObservedPodStatus, attempt: number): boolean {
+  return podRestartPolicy(pod) === 'Never' && attempt !== 0 && containers.length > 0;
+}
+
+/** Whether nothing of the pod runs and nothing of it will: its sandbox is gone, and it is not given another one. */
+export function isStranded(pod: Pod, status: ObservedPodStatus): boolean {
+  const verdict = sandboxVerdict(pod, status.sandboxes);
+  return (
+    verdict.changed &&
+    isNotRestarted(pod, status, verdict.attempt) &&
+    status.containers.every(({ state }) => state !== 'running')
+  );
+}
+
 function planNewSandbox(
   pod: Pod,
   status: ObservedPodStatus,
@@ -76,9 +90,12 @@ function planNewSandbox(
     createSandbox: undefined,
     killPod: becauseOf(why),
   });
-  const restartPolicy = podRestartPolicy(pod);
-  if (restartPolicy === 'Never' && attempt !== 0 && status.containers.length > 0) {
-    return killOnly({ reason: 'PodNotRestarted', sandbox: cause.reason, restartPolicy });
+  if (isNotRestarted(pod, status, attempt)) {
+    return killOnly({
+      reason: 'PodNotRestarted',
+      sandbox: cause.reason,
+      restartPolicy: podRestartPolicy(pod),
+    });
   }
   const containersToStart = pod.spec.containers.flatMap((container, index): PlannedStart[] => {
     const newest = newestContainer(status, container.name);
