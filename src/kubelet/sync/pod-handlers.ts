@@ -30,7 +30,7 @@ export interface PodHandlersOptions {
   readonly timeline: Timeline;
   readonly pods: PodManager;
   readonly workers: PodWorkers;
-  readonly config: Pick<PodConfig, 'allSourcesReady'>;
+  readonly config: Pick<PodConfig, 'allSourcesReady' | 'deleted'>;
   readonly statuses: {
     get(uid: string): PodStatus | undefined;
     set(pod: Pod, status: PodStatus): void;
@@ -282,13 +282,18 @@ export class PodHandlers {
     }
   }
 
-  /** Makes the workers sync these pods again. */
+  /** Makes the workers sync these pods again. One whose deletion is known is not synced as if it went on. */
   syncs(uids: readonly string[]): void {
-    const { pods, workers, clock } = this.#options;
+    const { pods, workers, clock, config } = this.#options;
     const startMs = clock.monotonic();
     for (const uid of uids) {
       const pod = pods.byUid(uid);
       if (pod === undefined || this.#waiting.has(uid)) continue;
+      const deleted = pod.metadata.deletionTimestamp === undefined ? config.deleted(uid) : undefined;
+      if (deleted !== undefined) {
+        this.updates([deleted]);
+        continue;
+      }
       const mirror = pods.mirrorOf(pod);
       workers.update({ type: 'sync', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
     }

@@ -41,17 +41,26 @@ export class PodConfig {
   }
 
   /**
-   * The update as it is to be handled now: a new pod of which its deletion is known by now is new as a deleted one, so that
-   * nothing of it starts. Updates wait in the channel while the runtime is not ready.
+   * The update as it is to be handled now: a pod of which its deletion is known by now comes as a deleted one, so that
+   * nothing of it starts. Updates wait in the channel while the runtime is not ready or another update takes its time.
    */
   asOfNow(update: ConfigUpdate): ConfigUpdate {
     const known = this.#known.get(update.source);
-    if (update.op !== 'ADD' || known === undefined) return update;
+    if ((update.op !== 'ADD' && update.op !== 'UPDATE') || known === undefined) return update;
     const pods = update.pods.map((pod) => {
       const newest = known.get(pod.metadata.uid);
       return newest?.metadata.deletionTimestamp === undefined ? pod : newest;
     });
     return { ...update, pods };
+  }
+
+  /** The pod as its source deleted it, also while the update that says so waits; undefined for one that nobody deleted. */
+  deleted(uid: string): Pod | undefined {
+    for (const known of this.#known.values()) {
+      const pod = known.get(uid);
+      if (pod?.metadata.deletionTimestamp !== undefined) return pod;
+    }
+    return undefined;
   }
 
   /** Notes that the loop has handled an update of the source. */

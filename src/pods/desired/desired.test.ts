@@ -5,7 +5,7 @@ import { Timeline } from '../../timeline/index.js';
 import { PodConfig } from './config.js';
 import { isMirrorOf, PodManager } from './manager.js';
 import { mergeSnapshot } from './merge.js';
-import type { SourceName } from './types.js';
+import type { ConfigUpdate, SourceName } from './types.js';
 
 interface Change {
   name?: string;
@@ -209,6 +209,28 @@ describe('PodConfig', () => {
     await config.deliver({ source: 'api', pods: [pod('A', { deletionTimestamp: now }), pod('B')] }, signal);
     expect(deletionOf()).toEqual([now, undefined]);
     expect(deletionOf()).toEqual([now]);
+  });
+  it('a changed pod that was deleted while its update waited comes as a deleted one, and is known to be deleted', async () => {
+    const { config, signal } = setup(['file', 'api']);
+    const next = (): ConfigUpdate => {
+      const received = config.updates.tryReceive();
+      if (received === undefined || received.done) throw new Error('no update');
+      return config.asOfNow(received.value);
+    };
+    await config.deliver({ source: 'api', pods: [pod('A')] }, signal);
+    next();
+    await config.deliver({ source: 'api', pods: [pod('A', { image: 'i:2' })] }, signal);
+    const { uid } = pod('A').metadata;
+    expect(config.deleted(uid)).toBeUndefined();
+    await config.deliver(
+      { source: 'api', pods: [pod('A', { image: 'i:2', deletionTimestamp: now })] },
+      signal,
+    );
+    expect(config.deleted(uid)?.metadata.deletionTimestamp).toBe(now);
+    const changed = next();
+    expect(changed.op).toBe('UPDATE');
+    expect(changed.pods.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([now]);
+    expect(next().op).toBe('DELETE');
   });
   it('a new pod keeps what it was admitted with when only its spec changed or it is gone', async () => {
     const { config, signal } = setup(['api']);
