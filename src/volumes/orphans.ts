@@ -1,6 +1,6 @@
 /** Removes the directories of pods that are gone, but never volume data or anything mounted. */
 import { join } from 'node:path/posix';
-import { errorText } from '../async/index.js';
+import { errorText, throwIfCancelled } from '../async/index.js';
 import { type Host, mountPointsUnder, namesIn, removeEmptyTree, removeTree } from '../host/index.js';
 import { goQuote } from '../kube/index.js';
 
@@ -12,6 +12,8 @@ export interface OrphanedPods {
   readonly known: ReadonlySet<string>;
   /** Whether a volume of the pod may still be mounted. */
   readonly podVolumesExist: (uid: string) => boolean | Promise<boolean>;
+  /** Aborted: nothing more is removed. */
+  readonly signal?: AbortSignal;
 }
 
 export interface OrphanedPodsOutcome {
@@ -24,7 +26,7 @@ export interface OrphanedPodsOutcome {
 }
 
 export async function cleanOrphanedPods(orphans: OrphanedPods): Promise<OrphanedPodsOutcome> {
-  const { host, rootDirectory, known } = orphans;
+  const { host, rootDirectory, known, signal } = orphans;
   const pods = join(rootDirectory, 'pods');
   const failures: string[] = [];
   let seen = 0;
@@ -37,6 +39,7 @@ export async function cleanOrphanedPods(orphans: OrphanedPods): Promise<Orphaned
   // it cannot be read, each pod reports that.
   const mounts = await mountPointsUnder(host, pods).catch(() => undefined);
   for (const uid of orphaned) {
+    throwIfCancelled(signal);
     seen++;
     const isWithoutMounts = mounts?.some(({ target }) => target.split('/').includes(uid)) === false;
     const outcome = await cleanPod(orphans, uid, join(pods, uid), isWithoutMounts);
@@ -47,7 +50,7 @@ export async function cleanOrphanedPods(orphans: OrphanedPods): Promise<Orphaned
 }
 
 async function cleanPod(
-  { host, podVolumesExist }: OrphanedPods,
+  { host, podVolumesExist, signal }: OrphanedPods,
   uid: string,
   pod: string,
   isWithoutMounts: boolean,
@@ -60,6 +63,7 @@ async function cleanPod(
   } catch (error) {
     return [said('error occurred while looking for its mounted volumes', error)];
   }
+  throwIfCancelled(signal);
   const failures = await removeVolumes(host, pod, said);
   if (failures.length > 0) return failures;
   let names: readonly string[];
@@ -69,6 +73,7 @@ async function cleanPod(
     return [said('error occurred during reading the pod dir from disk', error)];
   }
   for (const name of names) {
+    throwIfCancelled(signal);
     const entry = join(pod, name);
     try {
       if (name === 'volumes') throw new Error('volumes subdir was found after it was removed');
@@ -77,6 +82,7 @@ async function cleanPod(
       failures.push(said(`error occurred when trying to remove subdir ${goQuote(entry)}`, error));
     }
   }
+  throwIfCancelled(signal);
   try {
     await host.files.rmdir(pod);
   } catch (error) {

@@ -33,13 +33,14 @@ export interface HousekeepingRooms extends Pick<OrphanCleanupOptions, 'actuated'
 export function createHousekeeping(
   settings: Pick<
     KubeletSettings,
-    'timeline' | 'metrics' | 'machine' | 'rootDir' | 'podDirectories' | 'cgroups' | 'mirrors'
+    'clock' | 'timeline' | 'metrics' | 'machine' | 'rootDir' | 'podDirectories' | 'cgroups' | 'mirrors'
   >,
   rooms: HousekeepingRooms,
 ): Housekeeping {
   const { timeline, metrics, machine, rootDir, cgroups, mirrors } = settings;
   const { pods, workers, statuses, reasons, pleg, runtime, volumes, probes, directories } = rooms;
   const orphans = new OrphanCleanup({
+    clock: settings.clock,
     volumes,
     actuated: rooms.actuated,
     users: rooms.users,

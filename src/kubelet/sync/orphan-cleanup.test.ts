@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../async/index.js';
 import { simulatedHost } from '../../host/index.js';
 import { createKubeletMetrics } from '../metrics.js';
 import { OrphanCleanup, type OrphanCleanupOptions, passesToWait } from './orphan-cleanup.js';
@@ -10,7 +11,9 @@ async function scene(more: Partial<OrphanCleanupOptions> = {}) {
   for (const uid of ['known', 'gone']) await host.files.mkdir(`${root}/pods/${uid}`, { recursive: true });
   const done: string[] = [];
   const metrics = createKubeletMetrics();
+  const clock = new VirtualClock();
   const cleanup = new OrphanCleanup({
+    clock,
     volumes: { podsChanged: () => void done.push('volumes told'), exist: () => false },
     actuated: {
       keepOnly: (isKept) => void done.push(`resources of gone ${isKept('gone') ? 'kept' : 'forgotten'}`),
@@ -28,7 +31,7 @@ async function scene(more: Partial<OrphanCleanupOptions> = {}) {
   });
   const run = (): Promise<boolean> => cleanup.run(new Set(['known']));
   const counts = (): number[] => [metrics.cleanedVolumes.value(), metrics.cleanedVolumeErrors.value()];
-  return { host, done, counts, run, dirs: async () => await host.files.readdir(`${root}/pods`) };
+  return { host, clock, done, counts, run, dirs: async () => await host.files.readdir(`${root}/pods`) };
 }
 const memories = ['volumes told', 'resources of gone forgotten', 'ids kept of known'];
 
@@ -60,6 +63,30 @@ describe('OrphanCleanup', () => {
     await host.files.writeFile(`${root}/pods/gone/volumes/kind/v/data`, 'x');
     await expect(run()).rejects.toThrow('orphaned pod "gone" found');
     expect(counts()).toEqual([1, 1]);
+  });
+  it('does not wait for a disk that hangs, and removes nothing once it answers late', async () => {
+    const { host, clock, run, dirs } = await scene();
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    let calls = 0;
+    host.inject({
+      at: ({ operation }) => operation === 'readdir' && calls++ === 0,
+      when: 'before',
+      effect: { kind: 'run', action: () => held },
+    });
+    const stuck = run().catch((error: Error) => error.message);
+    await clock.advance(5_000);
+    expect(await stuck).toBe('the disk does not answer within 5 s');
+    // Nobody asks it again before it has answered.
+    expect(await run()).toBe(false);
+    answer();
+    await clock.advance(0);
+    expect(await dirs()).toContain('gone');
+    await run();
+    expect(await dirs()).toEqual(['known']);
+    expect(clock.pendingTimers).toBe(0);
   });
   it('directories wait while pods are queued; memories do not', async () => {
     const { run, done, counts, dirs } = await scene({ podsWait: () => true });
