@@ -27,12 +27,22 @@ export function explainRoutes(timeline: Timeline): Route[] {
   ];
 }
 
-/** Includes deleted pods as long as their entries are kept; the most recently touched pod comes last. */
-function knownPods(timeline: Timeline): { readonly pod: PodRef }[] {
-  return timeline.pods().flatMap((uid) => {
-    const pod = timeline.ofPod(uid).at(-1)?.pod;
-    return pod === undefined ? [] : [{ pod }];
+/**
+ * Includes deleted pods as long as their entries are kept. The most recently touched pod comes last, but none that is
+ * finished after one that goes on: a new pod may run while its predecessor of the same name is still cleaned up.
+ */
+export function knownPods(timeline: Timeline): { readonly pod: PodRef }[] {
+  const known = timeline.pods().flatMap((uid) => {
+    const entries = timeline.ofPod(uid);
+    const pod = entries.at(-1)?.pod;
+    if (pod === undefined) return [];
+    const last = entries.findLast(({ what }) => what === 'pod.finished' || what === 'pod.admit');
+    return [{ pod, isFinished: last?.what === 'pod.finished' }];
   });
+  return [
+    ...known.filter(({ isFinished }) => isFinished),
+    ...known.filter(({ isFinished }) => !isFinished),
+  ].map(({ pod }) => ({ pod }));
 }
 
 /** Entries about the node come first: they explain why nothing moves. */

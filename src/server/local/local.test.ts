@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
+import { Timeline } from '../../timeline/index.js';
 import { podChanges } from '../watch.js';
+import { knownPods } from './explain.js';
 import { decideStop } from './stop.js';
 
 const pod = (name: string, phase: 'Running' | 'Pending' = 'Running'): Pod => ({
@@ -39,5 +42,29 @@ describe('decideStop', () => {
   });
   it('stops everything', () => {
     expect(decide('all=1')).toEqual({ kind: 'stop', request: { pods: [] } });
+  });
+});
+
+describe('knownPods', () => {
+  const timeline = new Timeline({ clock: new VirtualClock() });
+  const say = (what: 'pod.admit' | 'pod.finished' | 'pod.delete', uid: string): void =>
+    void timeline.record({
+      kind: 'decision',
+      what,
+      message: what,
+      pod: { uid, name: 'web', namespace: 'default' },
+    });
+  const uids = (): string[] => knownPods(timeline).map(({ pod: { uid } }) => uid);
+
+  it('has the last touched pod last, but none that is finished after one that goes on', () => {
+    say('pod.admit', 'old');
+    say('pod.admit', 'new');
+    say('pod.finished', 'old');
+    say('pod.delete', 'old');
+    expect(uids()).toEqual(['old', 'new']);
+    say('pod.finished', 'new');
+    expect(uids()).toEqual(['old', 'new']);
+    say('pod.admit', 'old');
+    expect(uids()).toEqual(['new', 'old']);
   });
 });
