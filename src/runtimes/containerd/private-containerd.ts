@@ -1,7 +1,7 @@
 /** A containerd owned by one nodelet: configured, started, supervised and removed again. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, errorText, isCancelled, sleep, TaskGroup } from '../../async/index.js';
@@ -13,9 +13,9 @@ import {
   checkedWord,
   startProgram,
 } from '../../programs/index.js';
-import { identify, living } from '../process/identity.js';
 import { lastLines, runCommand, systemEnvironment } from './command.js';
 import { containerdConfig } from './containerd-config.js';
+import { endContainerdOf, killShimsOf } from './containerd-processes.js';
 import { writeArchive } from './oci.js';
 import { mayLowerOomScore } from './oom-score.js';
 import { buildPauseImage, pauseImageName } from './pause-image.js';
@@ -107,6 +107,7 @@ export class PrivateContainerd {
       timer.cancel();
     }
     if (staysForPods) return;
+    await killShimsOf(this.#socket);
     if (this.#options.cniBinDir !== undefined) await removeNetwork(this.#network);
     await removeSharedLeftovers();
   }
@@ -130,7 +131,8 @@ export class PrivateContainerd {
     await mkdir(dataDir, { recursive: true, mode: 0o711 });
     await mkdir(runtimeDir, { recursive: true, mode: 0o711 });
     await mkdir(this.#network.confDir, { recursive: true });
-    await this.#endOrphans();
+    // A killed nodelet leaves its containerd behind; two must not share the directories.
+    await endContainerdOf(this.#configFile, this.#options.clock, stopTimeoutMs);
     if (cniBinDir !== undefined) await configureNetwork(this.#network);
     const state = path.join(runtimeDir, 'containerd');
     const places = {
@@ -156,22 +158,6 @@ export class PrivateContainerd {
 
   get #logFile(): string {
     return path.join(this.#options.dataDir, 'containerd.log');
-  }
-
-  /**
-   * A killed nodelet leaves its containerd behind; two must not share the directories. It is found by its
-   * command line: any record of it could be missing if nodelet was killed in between.
-   */
-  async #endOrphans(): Promise<void> {
-    const { clock } = this.#options;
-    const giveUpMs = clock.monotonic() + stopTimeoutMs;
-    let orphans = await processesOf(this.#configFile);
-    for (const { pid } of orphans) end(pid, 'SIGTERM');
-    while (orphans.length > 0) {
-      await sleep(clock, pollMs);
-      orphans = [...(await living(orphans))];
-      if (clock.monotonic() > giveUpMs) for (const { pid } of orphans) end(pid, 'SIGKILL');
-    }
   }
 
   /** Starts the process and resolves when it serves. */
@@ -293,31 +279,6 @@ export async function importImages(endpoint: string, archive: string, signal?: A
  */
 export function saysUnimplemented(ctrOutput: string): boolean {
   return /not implemented|Unimplemented/i.test(ctrOutput);
-}
-
-/** The containerd processes started with this configuration. */
-async function processesOf(configFile: string): Promise<ReturnType<typeof identify>[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  return pids.filter((pid) => isStartedWith(pid, configFile)).map(identify);
-}
-
-function isStartedWith(pid: number, configFile: string): boolean {
-  try {
-    const [program = '', flag, file] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    return path.basename(program) === 'containerd' && flag === '--config' && file === configFile;
-  } catch {
-    // It has exited meanwhile.
-    return false;
-  }
-}
-
-function end(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    // It has exited by itself.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
 }
 
 function isRunning(child: ChildProcess): boolean {
