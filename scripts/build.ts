@@ -3,7 +3,8 @@
  * reads few files, the page, and the library's type declarations.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile } from 'esbuild';
@@ -21,6 +22,19 @@ const entryPoints = {
   'hollow-thread': 'src/hollow/process/thread.ts',
 };
 
+/** All that dist/ is made from. */
+const inputs = [
+  'src',
+  'ui',
+  'scripts',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
+/** Of what the present dist/ was made. Not in it, as that is published. */
+const madeOf = path.join(root, 'node_modules/.cache/nodelet/dist-made-of');
+
 /** Bundled CommonJS packages call `require` for what comes with Node, and ESM has none. */
 const requireForCommonJs =
   "import{createRequire as nodeletCreateRequire}from'node:module';const require=nodeletCreateRequire(import.meta.url);";
@@ -31,6 +45,12 @@ async function main(): Promise<number> {
     process.stderr.write(`build: no ${missing.join(' and no ')}; there is nothing to build from\n`);
     return 1;
   }
+  const now = inputsHash();
+  if (existsSync(madeOf) && readFileSync(madeOf, 'utf8') === now && isWhole()) {
+    process.stdout.write('dist is up to date\n');
+    return 0;
+  }
+  rmSync(madeOf, { force: true });
   // Chunks are named by their content: those of an earlier build would stay and be published.
   rmSync(path.join(root, 'dist'), { recursive: true, force: true });
   const { metafile } = await build({
@@ -54,7 +74,32 @@ async function main(): Promise<number> {
   });
   report(metafile);
   process.stdout.write(`dist/ui: ${kib(await buildUi('dist/ui'))}\n`);
-  return emitDeclarations();
+  const status = emitDeclarations();
+  if (status === 0) {
+    mkdirSync(path.dirname(madeOf), { recursive: true });
+    writeFileSync(madeOf, now);
+  }
+  return status;
+}
+
+function inputsHash(): string {
+  const hash = createHash('sha256');
+  const add = (name: string): void => {
+    const file = path.join(root, name);
+    hash.update(`${name}\0`).update(readFileSync(file)).update('\0');
+  };
+  for (const input of inputs) {
+    if (path.extname(input) !== '') add(input);
+    else
+      for (const name of readdirSync(path.join(root, input), { recursive: true, encoding: 'utf8' }).sort())
+        if (path.extname(name) !== '') add(path.join(input, name));
+  }
+  return hash.digest('hex');
+}
+
+function isWhole(): boolean {
+  const outputs = [...Object.keys(entryPoints).map((name) => `${name}.js`), 'ui', 'types/index.d.ts'];
+  return outputs.every((name) => existsSync(path.join(root, 'dist', name)));
 }
 
 function emitDeclarations(): number {
