@@ -7,17 +7,14 @@ import fsPromises from 'node:fs/promises';
 import http from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-const guarded = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', 'src');
 /** Waits that a guarded program makes of its own do not hide what follows. */
 const shownLines = 8;
 
 type AnyFunction = (...given: unknown[]) => unknown;
 
-/** All modules must be loaded before: loading reads files. */
-export function keepFromTheRealWorld(onBreach: (what: string) => void): void {
+/** `guarded` is the directory of the code that is kept. All modules must be loaded before: loading reads files. */
+export function keepFromTheRealWorld(guarded: string, onBreach: (what: string) => void): void {
   const refuse = (owner: object, names: readonly string[], what: string): void => {
     for (const name of names) {
       const original: unknown = Reflect.get(owner, name);

@@ -1,14 +1,15 @@
 /** `npm run simulate`: whole nodes under chance, repeatable; fails with the shortest plan that breaks a rule. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { parseOptions, type SimulateOptions } from './options.js';
 import type { SeedReport, SeedTask } from './seed-run.js';
+import { startWorkers } from './start-worker.js';
 import type { FromWorker } from './worker.js';
 
 async function main(): Promise<number> {
   const options = parseOptions(process.argv.slice(2));
-  const workers = await Promise.all(Array.from({ length: options.workers }, startWorker));
+  const { workers, stop } = await startWorkers(options.workers);
   const endMs = performance.now() + (options.seconds ?? 0) * 1000;
   const cpuBefore = process.cpuUsage();
   const sum = { seeds: 0, lives: 0, events: 0, virtualMs: 0, processes: 0 };
@@ -26,9 +27,8 @@ async function main(): Promise<number> {
       if (report.broken !== undefined) broken ??= finished;
     } while (broken === undefined && options.seed === undefined && performance.now() < endMs);
   };
-  await Promise.all(workers.map(drive));
+  await Promise.all(workers.map(drive)).finally(stop);
   const { user, system } = process.cpuUsage(cpuBefore);
-  await Promise.all(workers.map((worker) => worker.terminate()));
   const cpuSeconds = (user + system) / 1e6;
   console.log(
     `simulate: ${sum.seeds} seeds, ${sum.lives} lives, ${sum.events} events, ${sum.processes} kubelets, ${Math.round(sum.virtualMs / 3_600_000)} h of virtual time in ${cpuSeconds.toFixed(0)} s of CPU time: ${Math.round(sum.events / cpuSeconds)} events a second a core`,
@@ -59,15 +59,6 @@ function tell({ report, test }: Finished, { profile }: SimulateOptions): void {
 interface Finished {
   readonly report: SeedReport;
   readonly test: string | undefined;
-}
-
-async function startWorker(): Promise<Worker> {
-  // A thread does not inherit the loader that lets Node read TypeScript.
-  const file = new URL('./worker.ts', import.meta.url).href;
-  const start = `import('tsx/esm/api').then(({ register }) => { register(); return import('${file}'); })`;
-  const worker = new Worker(start, { eval: true });
-  await once(worker, 'message');
-  return worker;
 }
 
 async function runOn(worker: Worker, task: SeedTask): Promise<Finished> {

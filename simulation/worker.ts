@@ -1,11 +1,12 @@
 /** The thread that lives the lives of seeds, apart from the real world. */
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { asTest } from './as-test.js';
 import { keepFromTheRealWorld } from './guard.js';
 import { live } from './life.js';
 import { minimise } from './minimise.js';
 import type { Plan } from './plan/step.js';
 import { runSeed, type SeedReport, type SeedTask } from './seed-run.js';
+import type { WorkerSettings } from './start-worker.js';
 
 /** What a thread tells. */
 export type FromWorker =
@@ -15,6 +16,8 @@ export type FromWorker =
 
 const port = parentPort;
 if (port === null) throw new Error('this file runs in a thread');
+// Who starts it gives it these.
+const { guarded } = workerData as WorkerSettings;
 const tell = (message: FromWorker): void => port.postMessage(message);
 
 /** How many plans are tried to shorten one, and for how long: the last one that still breaks the rule is told. */
@@ -37,7 +40,7 @@ const breaches = new Set<string>();
 async function main(): Promise<void> {
   // The first life loads what is loaded when it is needed.
   await runSeed({ seed: 0, events: 1, profile: 'storm', life: undefined, trace: false }, () => undefined);
-  keepFromTheRealWorld((what) => {
+  keepFromTheRealWorld(guarded, (what) => {
     if (breaches.size < 20 && !breaches.has(what)) tell({ kind: 'line', text: `the real world: ${what}` });
     breaches.add(what);
   });
