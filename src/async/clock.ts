@@ -91,24 +91,27 @@ export async function withTimeout<T>(
   outer: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const link = linkedController(outer);
+  throwIfCancelled(outer);
+  const controller = new AbortController();
   let expire: (error: Error) => void = () => {};
   const expired = new Promise<never>((_, reject) => {
     expire = reject;
   });
-  const onOuterAbort = (): void => expire(new Cancelled());
+  // One listener for both: this is around each call.
+  const onOuterAbort = (): void => {
+    controller.abort(outer?.reason);
+    expire(new Cancelled());
+  };
   outer?.addEventListener('abort', onOuterAbort, { once: true });
   const timer = clock.setTimer(limitMs, () => {
     expire(new TimedOut(`timed out after ${limitMs}ms`));
-    link.controller.abort(new TimedOut());
+    controller.abort(new TimedOut());
   });
   try {
-    throwIfCancelled(outer);
-    return await Promise.race([work(link.controller.signal), expired]);
+    return await Promise.race([work(controller.signal), expired]);
   } finally {
     timer.cancel();
     outer?.removeEventListener('abort', onOuterAbort);
-    link.unlink();
   }
 }
 
