@@ -32,7 +32,9 @@ export interface WalkedPath {
 /** Propagation is a flag only: a mount below a shared mount does not appear below its peers. */
 export class SimulatedMachine {
   readonly #rootMount: Mount;
-  #mounts: Mount[];
+  #mounts: readonly Mount[] = [];
+  /** The entries that have something mounted on them: a walk asks at each of its steps. */
+  #covered: ReadonlySet<FileNode> = new Set();
   /** Persistent file systems, such as an NFS share, by type and source. */
   readonly #lasting = new Map<string, FileSystem>();
   readonly #held = new Map<string, MountedNode>();
@@ -53,7 +55,7 @@ export class SimulatedMachine {
       flags: flagsOf([]),
       propagation: 'private',
     };
-    this.#mounts = [this.#rootMount];
+    this.#setMounts([this.#rootMount]);
     for (const [name, mode] of [
       ['etc', 0o755],
       ['proc', 0o555],
@@ -66,7 +68,7 @@ export class SimulatedMachine {
 
   /** Drops all mounts and the content of tmpfs; files on disk stay. */
   reboot(): void {
-    this.#mounts = [this.#rootMount];
+    this.#setMounts([this.#rootMount]);
     this.#rootMount.propagation = 'private';
     this.#held.clear();
     this.#loops.clear();
@@ -95,14 +97,19 @@ export class SimulatedMachine {
   }
 
   addMount(mount: Mount): void {
-    this.#mounts.push(mount);
+    this.#setMounts([...this.#mounts, mount]);
   }
 
   /** Takes a mount out of sight, with all that is mounted in it; what is held of them stays usable. */
   removeMountTree(mount: Mount): void {
     const isInside = (other: Mount | undefined): boolean =>
       other !== undefined && (other === mount || isInside(other.parent));
-    this.#mounts = this.#mounts.filter((other) => !isInside(other));
+    this.#setMounts(this.#mounts.filter((other) => !isInside(other)));
+  }
+
+  #setMounts(mounts: readonly Mount[]): void {
+    this.#mounts = mounts;
+    this.#covered = new Set(mounts.flatMap(({ mountpoint }) => mountpoint ?? []));
   }
 
   mountId(mount: Mount): number {
@@ -114,7 +121,7 @@ export class SimulatedMachine {
   }
 
   isMountpoint(node: FileNode): boolean {
-    return this.#mounts.some(({ mountpoint }) => mountpoint === node);
+    return this.#covered.has(node);
   }
 
   /** Whether a mount has mounts on it, or held paths or files of loop devices in it. */
@@ -187,7 +194,7 @@ export class SimulatedMachine {
 
   walk(path: string, follow: boolean): WalkedPath {
     if (path === '') throw systemError('ENOENT', path);
-    if (Buffer.byteLength(path) >= pathLimitBytes) throw systemError('ENAMETOOLONG', path);
+    if (isAtLeast(path, pathLimitBytes)) throw systemError('ENAMETOOLONG', path);
     const throughSlash = path.endsWith('/');
     let { at, rest } = this.#start(path);
     let links = 0;
@@ -197,7 +204,7 @@ export class SimulatedMachine {
         at = this.#above(at);
         continue;
       }
-      if (Buffer.byteLength(name) > nameLimitBytes) throw systemError('ENAMETOOLONG', path);
+      if (isAtLeast(name, nameLimitBytes + 1)) throw systemError('ENAMETOOLONG', path);
       const isLast = rest.length === 0;
       const child = entriesOf(at.node).get(name);
       if (child === undefined) {
@@ -263,6 +270,7 @@ export class SimulatedMachine {
     let at = position;
     for (;;) {
       const { mount, node } = at;
+      if (!this.#covered.has(node)) return at;
       const above = this.#mounts.findLast((other) => other.parent === mount && other.mountpoint === node);
       if (above === undefined) return at;
       at = { mount: above, node: above.root };
@@ -275,6 +283,11 @@ export class SimulatedMachine {
     if (mount.parent === undefined || mount.mountpoint === undefined) return { mount, node };
     return this.#above({ mount: mount.parent, node: mount.mountpoint });
   }
+}
+
+/** Most texts are known to be shorter without encoding them: a UTF-16 unit has at most three bytes in UTF-8. */
+function isAtLeast(text: string, bytes: number): boolean {
+  return text.length * 3 >= bytes && Buffer.byteLength(text) >= bytes;
 }
 
 /** The elements of a path, in reverse. */
