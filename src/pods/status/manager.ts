@@ -6,7 +6,6 @@
 import type { Clock } from '../../async/index.js';
 import {
   type ContainerStatus,
-  clone,
   containerTypes,
   formatTimestamp,
   isStaticPod,
@@ -187,7 +186,7 @@ export class StatusManager {
     }
 
     const nowMs = clock.now();
-    const status = sharingWith(old, normalizeStatus(pod, withTimes(clone(given), old, nowMs)));
+    const status = sharingWith(old, normalizeStatus(pod, withTimes(given, old, nowMs)));
     for (const { kind, exitCode, reason } of newTerminations(old, status))
       this.#terminated.inc({ container_type: containerTypes[kind], exit_code: String(exitCode), reason });
     if (cached !== undefined && !isForced && statusEqual(cached.status, status)) return 'unchanged';
