@@ -9,7 +9,16 @@ export interface PodReferences {
   readonly secrets: ReadonlySet<string>;
 }
 
+/** By spec, which is never changed, only replaced: each sync of a pod asks. */
+const known = new WeakMap<PodManifest['spec'], PodReferences>();
+
 export function podReferences(pod: PodManifest): PodReferences {
+  const found = known.get(pod.spec) ?? referencesOf(pod);
+  known.set(pod.spec, found);
+  return found;
+}
+
+function referencesOf(pod: PodManifest): PodReferences {
   const configMaps = new Set<string>();
   const secrets = new Set<string>();
   for (const { name } of pod.spec.imagePullSecrets ?? []) add(secrets, name);

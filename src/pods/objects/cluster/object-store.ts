@@ -71,7 +71,7 @@ export class ApiObjectStore implements ObjectStore {
   }
 
   registerPod(pod: Pod): void {
-    this.#registrations.register(pod);
+    const drops = this.#registrations.register(pod);
     const namespace = pod.metadata.namespace;
     const { configMaps, secrets } = podReferences(pod);
     for (const name of configMaps) {
@@ -79,12 +79,11 @@ export class ApiObjectStore implements ObjectStore {
     }
     for (const name of secrets)
       this.#hold('Secret', this.#secrets, resources.secrets, namespace, name).registered();
-    this.#dropUnregistered();
+    if (drops) this.#dropUnregistered();
   }
 
   unregisterPod(pod: Pod): void {
-    this.#registrations.unregister(pod);
-    this.#dropUnregistered();
+    if (this.#registrations.unregister(pod)) this.#dropUnregistered();
   }
 
   configMap(namespace: string, name: string, signal?: AbortSignal): Promise<ConfigMap> {

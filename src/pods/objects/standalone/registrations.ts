@@ -7,18 +7,25 @@ function referenceKey(kind: StandaloneObjectKind, namespace: string, name: strin
   return `${kind} ${objectKey(namespace, name)}`;
 }
 
+interface RegisteredPod {
+  readonly spec: Pod['spec'];
+  readonly keys: ReadonlySet<string>;
+}
+
 /** References are counted by pod: an object is registered while any pod refers to it. */
 export class Registrations {
-  readonly #keysByPod = new Map<string, ReadonlySet<string>>();
+  readonly #registered = new Map<string, RegisteredPod>();
   readonly #podsByKey = new Map<string, Set<string>>();
 
-  /** Registering a pod again replaces its references. */
-  register(pod: Pod): void {
-    this.#replace(pod.metadata.uid, references(pod));
+  /** Registering a pod again replaces its references. Returns whether an object is registered no more. */
+  register(pod: Pod): boolean {
+    // Each sync of a pod registers it.
+    if (this.#registered.get(pod.metadata.uid)?.spec === pod.spec) return false;
+    return this.#replace(pod, references(pod));
   }
 
-  unregister(pod: Pod): void {
-    this.#replace(pod.metadata.uid, new Set());
+  unregister(pod: Pod): boolean {
+    return this.#replace(pod, new Set());
   }
 
   has(kind: StandaloneObjectKind, namespace: string, name: string): boolean {
@@ -29,25 +36,29 @@ export class Registrations {
   podsOf({ kind, namespace, name }: ObjectIdentity): string[] {
     if (kind !== 'PersistentVolume')
       return [...(this.#podsByKey.get(referenceKey(kind, namespace, name)) ?? [])];
-    return [...this.#keysByPod]
-      .filter(([, keys]) => [...keys].some((key) => key.startsWith('PersistentVolumeClaim ')))
+    return [...this.#registered]
+      .filter(([, { keys }]) => [...keys].some((key) => key.startsWith('PersistentVolumeClaim ')))
       .map(([uid]) => uid);
   }
 
-  #replace(uid: string, keys: ReadonlySet<string>): void {
-    for (const key of this.#keysByPod.get(uid) ?? []) {
+  #replace({ metadata: { uid }, spec }: Pod, keys: ReadonlySet<string>): boolean {
+    let isDropped = false;
+    for (const key of this.#registered.get(uid)?.keys ?? []) {
       if (keys.has(key)) continue;
       const pods = this.#podsByKey.get(key);
       pods?.delete(uid);
-      if (pods?.size === 0) this.#podsByKey.delete(key);
+      if (pods?.size !== 0) continue;
+      this.#podsByKey.delete(key);
+      isDropped = true;
     }
-    if (keys.size === 0) this.#keysByPod.delete(uid);
-    else this.#keysByPod.set(uid, keys);
+    if (keys.size === 0) this.#registered.delete(uid);
+    else this.#registered.set(uid, { spec, keys });
     for (const key of keys) {
       const pods = this.#podsByKey.get(key) ?? new Set();
       pods.add(uid);
       this.#podsByKey.set(key, pods);
     }
+    return isDropped;
   }
 }
 
