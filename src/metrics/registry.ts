@@ -57,7 +57,11 @@ abstract class Metric<S extends Series, L extends string> {
       return this.#only;
     }
     this.#labelled ??= new Map();
-    const key = this.labelNames.map((name) => labels[name] ?? '').join('\u0000');
+    const [first] = this.labelNames;
+    const key =
+      this.labelNames.length === 1 && first !== undefined
+        ? (labels[first] ?? '')
+        : this.labelNames.map((name) => labels[name] ?? '').join('\u0000');
     const known = this.#labelled.get(key);
     if (known !== undefined) return known;
     if (this.#labelled.size >= maxSeries) {

@@ -11,14 +11,20 @@ const toldLength = 60;
  * numbers, names and lists. A server's word is all there is for the rest.
  */
 export function unreadableField({ metadata, spec }: PodManifest): string | undefined {
-  return first(podChecks(metadata, spec));
+  const grace = 'deletionGracePeriodSeconds';
+  const wrongGrace = wholeNumber(`metadata.${grace}`, fieldOf(metadata, grace));
+  if (wrongGrace !== undefined || readable.has(spec)) return wrongGrace;
+  const found = first(specChecks(spec));
+  if (found === undefined) readable.add(spec);
+  return found;
 }
+
+/** Specs that can be read: most of what a server sends of a pod leaves its spec as it is. Specs are never changed, only replaced. */
+const readable = new WeakSet<PodManifest['spec']>();
 
 type Check = string | undefined;
 
-function* podChecks(metadata: unknown, spec: unknown): Generator<Check> {
-  const grace = 'deletionGracePeriodSeconds';
-  yield wholeNumber(`metadata.${grace}`, fieldOf(metadata, grace));
+function* specChecks(spec: unknown): Generator<Check> {
   if (!isObject(spec)) {
     yield wrong('spec', spec, 'an object');
     return;
