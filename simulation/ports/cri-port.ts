@@ -76,9 +76,11 @@ function criUnary(
       lostAnswer: () => new CriError('Unavailable', 'error reading from server: EOF'),
       givenUp: () => {
         witness(method, request, false);
-        return new CriError('Canceled', 'context canceled');
+        return options?.signal?.aborted
+          ? new CriError('Canceled', 'context canceled')
+          : new CriError('DeadlineExceeded', 'context deadline exceeded');
       },
-      // The kubelet's rules end each call.
+      // The client of a runtime ends each call at its deadline.
       ...(options?.timeoutMs === undefined ? {} : { patienceMs: options.timeoutMs }),
     });
 }

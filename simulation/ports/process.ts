@@ -117,11 +117,11 @@ export class KubeletProcess {
         await call.effect(call.signal);
         throw call.lostAnswer();
       case 'delay':
-        await this.#wait(effect.ms, call);
+        await this.#takeTime(effect.ms, call);
         return call.effect(call.signal);
       case 'late': {
         const answer = await call.effect(call.signal);
-        await this.#wait(effect.ms, call);
+        await this.#takeTime(effect.ms, call);
         return answer;
       }
       case 'hang':
@@ -134,6 +134,13 @@ export class KubeletProcess {
         return call.isRepeatable ? call.effect(call.signal) : first;
       }
     }
+  }
+
+  /** Who waits longer than its patience gives up. */
+  async #takeTime<T>(ms: number, call: PortCall<T>): Promise<void> {
+    const { patienceMs = ms } = call;
+    await this.#wait(Math.min(ms, patienceMs), call);
+    if (patienceMs < ms) throw call.givenUp();
   }
 
   /** Ends with the time, with the calm when there is no time, or with the caller. */

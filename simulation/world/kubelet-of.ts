@@ -63,6 +63,8 @@ export async function createSimulatedKubelet(parts: KubeletParts): Promise<Start
     {
       nodeName,
       runtime: criPort(node.runtime, process, director, parts.criWitness),
+      // As the client of a real one does.
+      runtimeEndsCalls: true,
       rootDir,
       clock,
       timeline,

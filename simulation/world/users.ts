@@ -79,7 +79,8 @@ export class Users {
   }
 
   async find(name: string): Promise<Pod | undefined> {
-    return (await this.list()).find(({ metadata }) => metadata.name === name);
+    const found = await this.#node.api.list(resources.pods, { fieldSelector: `metadata.name=${name}` });
+    return found.items[0];
   }
 
   async list(): Promise<readonly Pod[]> {
