@@ -41,8 +41,8 @@ export function checkFeatureGateNames(requested: Readonly<Record<string, boolean
 /** Throws when gates cannot be set as requested. The error names every gate whose dependencies are off. */
 export function resolveFeatureGates(requested: Readonly<Record<string, boolean>>): ResolvedFeatureGates {
   checkFeatureGateNames(requested);
+  // Only what differs from the defaults: every kubelet of a process has gates of its own.
   const enabled = new Map<string, boolean>();
-  for (const [name, spec] of featureGateSpecs) enabled.set(name, spec.default);
   for (const [name, stage] of stageSwitches) {
     const value = requested[name];
     if (value === undefined) continue;
@@ -62,8 +62,8 @@ export function resolveFeatureGates(requested: Readonly<Record<string, boolean>>
   }
   const problems: string[] = [];
   for (const [gate, needed] of featureGateDependencies) {
-    if (enabled.get(gate) !== true) continue;
-    const off = needed.filter((name) => enabled.get(name) !== true);
+    if (!isEnabled(enabled, gate)) continue;
+    const off = needed.filter((name) => !isEnabled(enabled, name));
     if (off.length > 0) {
       problems.push(`${gate} is enabled, but depends on features that are disabled: [${off.join(' ')}]`);
     }
@@ -72,12 +72,16 @@ export function resolveFeatureGates(requested: Readonly<Record<string, boolean>>
   return { gates: createFeatureGates(enabled), warnings };
 }
 
-function createFeatureGates(states: ReadonlyMap<string, boolean>): FeatureGates {
+function isEnabled(requested: ReadonlyMap<string, boolean>, gate: string): boolean {
+  return requested.get(gate) ?? featureGateSpecs.get(gate)?.default === true;
+}
+
+function createFeatureGates(requested: ReadonlyMap<string, boolean>): FeatureGates {
   return {
-    enabled: (gate) => states.get(gate) === true,
+    enabled: (gate) => isEnabled(requested, gate),
     all: () =>
       [...featureGateSpecs]
-        .map(([name, spec]) => ({ name, stage: spec.stage, enabled: states.get(name) === true }))
+        .map(([name, spec]) => ({ name, stage: spec.stage, enabled: isEnabled(requested, name) }))
         .sort((a, b) => (a.name < b.name ? -1 : 1)),
   };
 }
