@@ -9,22 +9,19 @@ export interface TaskGroupOptions {
 }
 
 export class TaskGroup {
+  readonly #options: TaskGroupOptions;
   readonly #running = new Set<Promise<void>>();
-  readonly #controller: AbortController;
-  readonly #unlink: () => void;
-  readonly #onError: TaskGroupOptions['onError'];
+  /** Made when somebody needs it: many groups never have a task, and a signal takes a kilobyte. */
+  #link: ReturnType<typeof linkedController> | undefined;
+  #isStopped = false;
 
   constructor(options: TaskGroupOptions) {
-    const link = linkedController(options.signal);
-    this.#controller = link.controller;
-    // Every wait of every task listens on this signal, so many listeners are expected.
-    setMaxListeners(0, link.controller.signal);
-    this.#unlink = link.unlink;
-    this.#onError = options.onError;
+    this.#options = options;
   }
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    this.#link ??= this.#newLink();
+    return this.#link.controller.signal;
   }
 
   get size(): number {
@@ -33,16 +30,16 @@ export class TaskGroup {
 
   /** Starts a task; does nothing after `stop`. */
   start(name: string, task: (signal: AbortSignal) => Promise<void>): void {
-    if (this.#controller.signal.aborted) return;
+    if (this.#isStopped || this.signal.aborted) return;
     const running = this.#guard(name, task).finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
   async #guard(name: string, task: (signal: AbortSignal) => Promise<void>): Promise<void> {
     try {
-      await task(this.#controller.signal);
+      await task(this.signal);
     } catch (error) {
-      if (!isCancelled(error)) this.#onError(name, error);
+      if (!isCancelled(error)) this.#options.onError(name, error);
     }
   }
 
@@ -52,8 +49,20 @@ export class TaskGroup {
   }
 
   async stop(): Promise<void> {
-    this.#controller.abort();
-    this.#unlink();
+    this.#isStopped = true;
+    this.#link?.controller.abort();
+    this.#link?.unlink();
     await this.drained();
+  }
+
+  #newLink(): ReturnType<typeof linkedController> {
+    const link = linkedController(this.#options.signal);
+    // Every wait of every task listens on this signal, so many listeners are expected.
+    setMaxListeners(0, link.controller.signal);
+    if (this.#isStopped) {
+      link.controller.abort();
+      link.unlink();
+    }
+    return link;
   }
 }
