@@ -205,7 +205,7 @@ export function groupByPod(
     uid: string;
     name: string;
     namespace: string;
-    sandboxes: ObservedSandbox[];
+    sandboxes: CriSandbox[];
     containers: CriContainer[];
   }
   const groups = new Map<string, PodGroup>();
@@ -223,7 +223,7 @@ export function groupByPod(
       };
       groups.set(metadata.uid, group);
     }
-    group.sandboxes.push(observeSandbox(sandbox));
+    group.sandboxes.push(sandbox);
   }
   for (const container of containers) {
     const uid = container.labels[criLabels.podUid];
@@ -239,7 +239,7 @@ export function groupByPod(
   }
   return [...groups.values()].map((group) => ({
     ...group,
-    sandboxes: group.sandboxes.sort(newestAttemptFirst),
+    sandboxes: group.sandboxes.map(observeSandbox).sort(newestAttemptFirst),
     containers: group.containers.sort(newestListedFirst).map(observeContainer),
     observedAtMs,
   }));

@@ -95,7 +95,8 @@ export class EventCorrelator {
     const isAlive = known !== undefined && nowMs - known.lastMs <= similarWindowMs;
     const { message = '' } = event;
     const before = isAlive ? known.messages : [];
-    const messages = before.includes(message) ? before : [...before, message];
+    // A list with one member is as long as that; a list that grows has room for many.
+    const messages = before.length === 0 ? [message] : withMessage(before, message);
     const isTooMany = messages.length >= similarLimit;
     this.#similar.set(key, {
       uid: event.involvedObject.uid,
@@ -143,6 +144,10 @@ export class EventCorrelator {
     this.#buckets.set(key, { uid, tokens: isThere ? tokens - 1 : tokens, countedMs: nowMs });
     return isThere;
   }
+}
+
+function withMessage(messages: readonly string[], message: string): readonly string[] {
+  return messages.includes(message) ? messages : [...messages, message];
 }
 
 function objectParts({ source, involvedObject: object, type }: Event): (string | undefined)[] {

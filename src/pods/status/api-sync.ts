@@ -25,7 +25,7 @@ export interface ApiStatusSyncOptions extends WriteContext {
   readonly timeline: Timeline;
   /** Default: writes are no spans. */
   readonly tracer?: Tracer;
-  readonly statuses: Pick<StatusManager, 'entry' | 'entries' | 'onChange' | 'remove'>;
+  readonly statuses: Pick<StatusManager, 'entry' | 'entries' | 'onChange' | 'remove' | 'share'>;
   readonly pods: WriteContext['pods'] & { mirrorOf(pod: Pod): Pod | undefined };
   /** Called for each confirmed write, with the API's object. */
   readonly onSynced?: (apiPod: Pod) => void;
@@ -130,12 +130,14 @@ export class ApiStatusSync {
     this.#pump();
   }
 
-  /** By now the watch has mostly delivered what the API returned for our write: one of the two equal copies is enough. */
+  /** By now the watch has mostly delivered what the API returned for our write: one copy of what is equal is enough. */
   #shareWritten({ entry, pod, mirror, written }: SyncInput): void {
     const known = apiPodOf(pod, mirror)?.status;
     if (known === undefined || written === undefined || known === written.status) return;
     const status = sharingWith(known, written.status);
-    if (status !== written.status) this.#written.set(entry.uid, { ...written, status });
+    if (status === written.status) return;
+    this.#written.set(entry.uid, { ...written, status });
+    this.#options.statuses.share(entry.uid, known);
   }
 
   #want(uid: string, how: { readonly isReadFirst?: boolean; readonly isUrgent?: boolean } = {}): void {

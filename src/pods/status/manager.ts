@@ -141,6 +141,14 @@ export class StatusManager {
     this.#entries.delete(uid);
   }
 
+  /** The status of the API's own object is kept anyway: what both have in common need not be there twice. */
+  share(uid: string, ofApi: PodStatus): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return;
+    const status = sharingWith(ofApi, entry.status);
+    if (status !== entry.status) this.#entries.set(uid, { ...entry, status });
+  }
+
   /** Calls the listener synchronously with every accepted change; returns an unsubscribe function. */
   onChange(listener: StatusListener): () => void {
     this.#listeners.add(listener);

@@ -181,12 +181,14 @@ function described(
     newestAttemptFirst({ ...a, attempt: a.restartCount }, { ...b, attempt: b.restartCount }),
   );
   const newest = sandboxes[0]?.ready === true ? sandboxes[0] : undefined;
-  const active = new Set(parts.filter(({ sandboxId }) => sandboxId === newest?.id).map(({ id }) => id));
+  const activeIds = new Set(parts.filter(({ sandboxId }) => sandboxId === newest?.id).map(({ id }) => id));
+  const isActive = ({ id }: ObservedContainerStatus): boolean => activeIds.has(id);
   return {
     ips: newest === undefined ? [] : sandboxIps(newest),
     sandboxes,
     containers,
-    activeContainers: containers.filter(({ id }) => active.has(id)),
+    // Of most pods all are.
+    activeContainers: containers.every(isActive) ? containers : containers.filter(isActive),
   };
 }
 
