@@ -1,6 +1,6 @@
 /** The last entries of a pod or of the node, as many as fit. */
 import { textBytes } from '../async/index.js';
-import type { PodRef, TimelineEntry } from './entry.js';
+import type { EventInfo, PodRef, TimelineEntry } from './entry.js';
 import type { DataValue } from './entry-data.js';
 
 export interface RingLimits {
@@ -39,6 +39,16 @@ export class Ring {
     return [...this.#entries];
   }
 
+  /** The last time that this event was recorded with this message. */
+  lastOfEvent(message: string, about: EventInfo): TimelineEntry | undefined {
+    for (let index = this.#entries.length - 1; index >= 0; index--) {
+      const entry = this.#entries[index];
+      if (entry?.event !== undefined && entry.message === message && isSameEvent(entry.event, about))
+        return entry;
+    }
+    return undefined;
+  }
+
   /** Who records makes a new reference to the pod each time; one for all entries will do. */
   shared(pod: PodRef): PodRef {
     const known = this.#pod;
@@ -46,6 +56,11 @@ export class Ring {
     this.#pod = pod;
     return pod;
   }
+}
+
+function isSameEvent(a: EventInfo, b: EventInfo): boolean {
+  if (a.reason !== b.reason || a.fieldPath !== b.fieldPath || a.node !== b.node) return false;
+  return a.claim?.uid === b.claim?.uid && a.volume?.uid === b.volume?.uid;
 }
 
 /** The entry itself, its numbers and its places in arrays. */

@@ -1,5 +1,5 @@
 /** The flight recorder: a bounded ring of entries per pod and one for the node, with readers that see every entry. */
-import { BoundedMap, type Clock, isCausedByCancellation, systemClock, textBytes } from '../async/index.js';
+import { type Clock, isCausedByCancellation, systemClock } from '../async/index.js';
 import {
   describeError,
   type EntryInit,
@@ -50,8 +50,7 @@ const defaultLevels: Readonly<Record<EntryInit['kind'], EntryLevel>> = {
   notice: 'info',
 };
 
-/** Events that are remembered to tell repetitions from news, and for how long. */
-const rememberedEvents = { maxEntries: 1000, maxBytes: 64 * 1024 };
+/** For how long an event is no news when it is told again. */
 const repeatWindowMs = 600_000;
 
 export class Timeline {
@@ -63,10 +62,6 @@ export class Timeline {
   #podBytes = 0;
   readonly #node: Ring;
   readonly #readers = new Set<TimelineReader>();
-  readonly #toldEvents = new BoundedMap<string, number>({
-    ...rememberedEvents,
-    bytesOf: (key) => textBytes(key),
-  });
   #seq = 0;
 
   constructor({ clock = systemClock, ...limits }: TimelineOptions = {}) {
@@ -115,26 +110,21 @@ export class Timeline {
     message: string,
     fieldPath?: string,
   ): TimelineEntry {
+    const event: EventInfo = { type, reason, ...(fieldPath === undefined ? {} : { fieldPath }) };
     return this.record({
       kind: 'event',
       what: `event.${reason}`,
       message,
-      ...this.#repeatLevel(`${pod.uid} ${fieldPath} ${reason} ${message}`),
+      ...this.#repeatLevel(this.#pods.get(pod.uid), message, event),
       ...containerOf(fieldPath),
       pod: { uid: pod.uid, name: pod.name, namespace: pod.namespace },
-      event: { type, reason, ...(fieldPath === undefined ? {} : { fieldPath }) },
+      event,
     });
   }
 
   /** Records a Kubernetes event about the node. */
   nodeEvent(node: string, type: EventInfo['type'], reason: string, message: string): TimelineEntry {
-    return this.record({
-      kind: 'event',
-      what: `event.${reason}`,
-      message,
-      ...this.#repeatLevel(`${node} ${reason} ${message}`),
-      event: { type, reason, node },
-    });
+    return this.#eventOfNode(message, { type, reason, node });
   }
 
   /** The same about a PersistentVolumeClaim. */
@@ -144,13 +134,7 @@ export class Timeline {
     reason: string,
     message: string,
   ): TimelineEntry {
-    return this.record({
-      kind: 'event',
-      what: `event.${reason}`,
-      message,
-      ...this.#repeatLevel(`${uid} ${reason} ${message}`),
-      event: { type, reason, claim: { namespace, name, uid } },
-    });
+    return this.#eventOfNode(message, { type, reason, claim: { namespace, name, uid } });
   }
 
   /** The same about a PersistentVolume. */
@@ -160,12 +144,16 @@ export class Timeline {
     reason: string,
     message: string,
   ): TimelineEntry {
+    return this.#eventOfNode(message, { type, reason, volume: { name, uid } });
+  }
+
+  #eventOfNode(message: string, event: EventInfo): TimelineEntry {
     return this.record({
       kind: 'event',
-      what: `event.${reason}`,
+      what: `event.${event.reason}`,
       message,
-      ...this.#repeatLevel(`${uid} ${reason} ${message}`),
-      event: { type, reason, volume: { name, uid } },
+      ...this.#repeatLevel(this.#node, message, event),
+      event,
     });
   }
 
@@ -208,11 +196,9 @@ export class Timeline {
   }
 
   /** An event that was told a short while ago is still recorded, but no reader need shout it again. */
-  #repeatLevel(key: string): { level?: EntryLevel } {
-    const nowMs = this.#clock.now();
-    const toldMs = this.#toldEvents.get(key);
-    this.#toldEvents.set(key, nowMs);
-    return toldMs !== undefined && nowMs - toldMs < repeatWindowMs ? { level: 'debug' } : {};
+  #repeatLevel(ring: Ring | undefined, message: string, event: EventInfo): { level?: EntryLevel } {
+    const told = ring?.lastOfEvent(clipped(message), event);
+    return told !== undefined && this.#clock.now() - told.timeMs < repeatWindowMs ? { level: 'debug' } : {};
   }
 
   /** The pod's ring, which is then the one that was used last. */
