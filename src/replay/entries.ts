@@ -1,5 +1,6 @@
 /** The entries of a record, in the order in which they happened: what came in begins a turn, what was done follows it. */
 import type { TimelineEntry } from '../timeline/index.js';
+import { isListChange, type ListChange } from './answer-lists.js';
 import { RecordProblem } from './record-problem.js';
 import { isShape, type PortShape } from './shape.js';
 import { fromJson } from './values.js';
@@ -11,13 +12,17 @@ export type TurnTime = readonly [nowMs: number, monotonicMs: number];
 export type Input =
   /** The world asked the kubelet for something, such as to start. */
   | { readonly k: 'go'; readonly n: string; readonly t: TurnTime }
-  /** The answer of a call: a value, the same answer as before to the same question, or an object with methods. */
+  /**
+   * The answer of a call: a value, the same answer as before to the same question, what has changed in a list since then, or an
+   * object with methods.
+   */
   | {
       readonly k: 'ok';
       readonly c: number;
       readonly t: TurnTime;
       readonly v?: unknown;
       readonly r?: 1;
+      readonly l?: ListChange;
       readonly h?: PortShape;
     }
   | { readonly k: 'no'; readonly c: number; readonly t: TurnTime; readonly v: unknown }
@@ -94,6 +99,8 @@ export function readEntry(line: string): RecordEntry {
       throw new RecordProblem(`an entry ${k} has a field ${field} that it cannot have`);
   if (entry.h !== undefined && !isShape(entry.h))
     throw new RecordProblem(`an entry ${k} has a field h that it cannot have`);
+  if (entry.l !== undefined && !isListChange(entry.l))
+    throw new RecordProblem(`an entry ${k} has a field l that it cannot have`);
   // Its kind and the fields of the kind were checked.
   return entry as unknown as RecordEntry;
 }

@@ -8,6 +8,8 @@ export const recordLimits = {
   /** What a block holds before it is compressed, and how long its first entry waits for the others. */
   blockBytes: 262_144,
   blockMs: 1_000,
+  /** The same while no entry has news: timers fire, and what is asked is answered as before. */
+  quietBlockMs: 10_000,
   /** What a block may hold: one entry can be larger than a block. */
   longestBlockBytes: 67_108_864,
   /** Text that waits for the disk; beyond it the recording ends. */

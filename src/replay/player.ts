@@ -1,7 +1,9 @@
 /** Stands between a kubelet and a record: gives it what came in then, turn by turn, and compares what it does. */
-import { BoundedMap, type Clock, errorText, type Timer } from '../async/index.js';
+import { BoundedMap, type Clock, errorText, type Timer, textBytes } from '../async/index.js';
 import type { Outside } from '../kubelet/index.js';
 import type { TimelineEntry } from '../timeline/index.js';
+import { answersKept, shortestKept } from './answer-book.js';
+import { changedList, type ListTexts, listOfTexts } from './answer-lists.js';
 import { type Difference, Differences } from './differences.js';
 import {
   type CallSite,
@@ -16,7 +18,6 @@ import { identityOf } from './identity.js';
 import { type KnownCall, KnownCalls } from './known-calls.js';
 import { recordLimits } from './limits.js';
 import { asWritten, writesVolume } from './masks.js';
-import { answersKept, shortestKept } from './recorder.js';
 import { madeOfShape, type PortShape } from './shape.js';
 import { whenSettled } from './turns.js';
 
@@ -39,7 +40,10 @@ export class Player {
   readonly said: (entry: TimelineEntry) => void;
   readonly #go: (name: string) => void;
   readonly #calls = new KnownCalls();
-  readonly #answers = new BoundedMap<string, string>(answersKept);
+  readonly #answers = new BoundedMap<string, string | ListTexts>({
+    ...answersKept,
+    bytesOf: (key, kept) => textBytes(key, ...(typeof kept === 'string' ? [kept] : kept.texts)),
+  });
   readonly #written = new BoundedMap<string, unknown>({ maxEntries: recordLimits.rememberedFiles });
   readonly #shapes = new Map<string, PortShape[]>();
   readonly #timers = new Map<string, () => void>();
@@ -130,12 +134,23 @@ export class Player {
   }
 
   /** What is repeated is known by what was asked. */
-  #answerOf({ c, h, r, v }: Extract<Input, { k: 'ok' }>, known: KnownCall | undefined): unknown {
+  #answerOf({ c, h, r, l, v }: Extract<Input, { k: 'ok' }>, known: KnownCall | undefined): unknown {
     if (h !== undefined) return this.#made(`#${c}`, h);
     const key = known === undefined ? '' : siteKey(known.entry);
     if (r === 1) {
-      const text = this.#answers.use(key);
-      return text === undefined ? undefined : readValue(JSON.parse(text));
+      const kept = this.#answers.use(key);
+      if (kept === undefined) return undefined;
+      return readValue(typeof kept === 'string' ? JSON.parse(kept) : listOfTexts(kept));
+    }
+    if (l !== undefined) {
+      const before = this.#answers.get(key);
+      const list = changedList(l, typeof before === 'string' ? undefined : before);
+      if (list === undefined) {
+        this.#differ('input', 'a list is answered in which some members are as before', 'they are not known');
+        return undefined;
+      }
+      this.#answers.set(key, list);
+      return readValue(listOfTexts(list));
     }
     if (v === undefined) return undefined;
     const text = JSON.stringify(v);

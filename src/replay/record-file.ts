@@ -4,7 +4,7 @@ import { recordLimits } from './limits.js';
 import { RecordProblem } from './record-problem.js';
 
 /** Of the format. */
-export const recordVersion = 1;
+export const recordVersion = 2;
 
 const magic = Buffer.from('NODELETR', 'latin1');
 export const fileHeadBytes = magic.length + 4;

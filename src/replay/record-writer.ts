@@ -38,15 +38,19 @@ const level = 1;
 export class RecordWriter {
   readonly #options: Required<Omit<RecordWriterOptions, 'onWritten'>> &
     Pick<RecordWriterOptions, 'onWritten'>;
-  #lines: string[] = [];
-  #lineChars = 0;
-  #texts: string[] = [];
-  #waitingChars = 0;
+  /** Lines are written to memory of their own at once: kept as texts, they would be collected again and again. */
+  readonly #block = Buffer.allocUnsafeSlow(2 * recordLimits.blockBytes);
+  #usedBytes = 0;
+  /** Blocks that are not on the disk yet. */
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
   #files: RecordPart[] = [];
   #file: RecordFile | undefined;
   #generation = 0;
   #part = 0;
   #flush: Timer | undefined;
+  /** Whether there are news among the lines. */
+  #hasNews = false;
   #writing: Promise<void> | undefined;
   #isAppending = false;
   #isOver = false;
@@ -57,21 +61,31 @@ export class RecordWriter {
     process.on('exit', this.#onExit);
   }
 
-  /** Takes a line without its end. */
-  write(line: string): void {
+  /** Takes a line without its end. News wait less long for others to be written with. */
+  write(line: string, isNews = true): void {
     if (this.#isOver) return;
     if (line.length > recordLimits.entryBytes) {
       this.#end('entry');
       return;
     }
-    this.#lines.push(line);
-    this.#lineChars += line.length + 1;
-    if (this.#lineChars >= recordLimits.blockBytes) this.#cut();
-    else
-      this.#flush ??= this.#options.clock.setTimer(recordLimits.blockMs, () => {
-        this.#flush = undefined;
-        this.#cut();
-      });
+    // No character takes more than three bytes.
+    const longestBytes = 3 * line.length + 1;
+    if (this.#usedBytes + longestBytes > this.#block.length) this.#cut();
+    if (longestBytes > this.#block.length) {
+      this.#queue(Buffer.from(`${line}\n`, 'utf8'));
+      return;
+    }
+    this.#usedBytes += this.#block.write(`${line}\n`, this.#usedBytes, 'utf8');
+    if (this.#usedBytes >= recordLimits.blockBytes) this.#cut();
+    else this.#cutLater(isNews);
+  }
+
+  #cutLater(isNews: boolean): void {
+    if (this.#flush !== undefined && (this.#hasNews || !isNews)) return;
+    this.#hasNews = isNews;
+    this.#flush?.cancel();
+    const delayMs = isNews ? recordLimits.blockMs : recordLimits.quietBlockMs;
+    this.#flush = this.#options.clock.setTimer(delayMs, () => this.#cut());
   }
 
   /** Resolves when all is written, or cannot be, or after two seconds. */
@@ -87,9 +101,13 @@ export class RecordWriter {
   #cut(): void {
     this.#flush?.cancel();
     this.#flush = undefined;
-    if (this.#lines.length === 0 || this.#isOver) return;
-    this.#texts.push(this.#takeLines());
-    if (this.#waitingChars > recordLimits.waitingBytes) {
+    if (this.#usedBytes > 0 && !this.#isOver) this.#queue(this.#takeLines());
+  }
+
+  #queue(lines: Buffer): void {
+    this.#waiting.push(lines);
+    this.#waitingBytes += lines.length;
+    if (this.#waitingBytes > recordLimits.waitingBytes) {
       this.#end('slow disk');
       return;
     }
@@ -101,23 +119,24 @@ export class RecordWriter {
     );
   }
 
-  #takeLines(): string {
-    const text = `${this.#lines.join('\n')}\n`;
-    this.#lines = [];
-    this.#lineChars = 0;
-    this.#waitingChars += text.length;
-    return text;
+  #takeLines(): Buffer {
+    const lines = Buffer.from(this.#block.subarray(0, this.#usedBytes));
+    this.#usedBytes = 0;
+    return lines;
   }
 
   async #writeAll(): Promise<void> {
     const { clock } = this.#options;
     if (this.#generation === 0)
       await withTimeout(clock, recordLimits.writeMs, undefined, () => this.#begin());
-    for (let text = this.#texts.shift(); text !== undefined && !this.#isOver; text = this.#texts.shift()) {
-      const bytes = Buffer.from(text, 'utf8');
-      const block = blockOf(await pack(bytes, { level }), bytes.length);
+    for (
+      let lines = this.#waiting.shift();
+      lines !== undefined && !this.#isOver;
+      lines = this.#waiting.shift()
+    ) {
+      const block = blockOf(await pack(lines, { level }), lines.length);
       await withTimeout(clock, recordLimits.writeMs, undefined, () => this.#append(block));
-      this.#waitingChars -= text.length;
+      this.#waitingBytes -= lines.length;
     }
   }
 
@@ -188,18 +207,18 @@ export class RecordWriter {
 
   #stop(): void {
     this.#isOver = true;
-    this.#lines = [];
-    this.#texts = [];
+    this.#usedBytes = 0;
+    this.#waiting = [];
     this.#flush?.cancel();
     process.off('exit', this.#onExit);
   }
 
   /** What led to a crash came in its last second. A disk that is at work may hang, and the end must not. */
   #writeRest(): void {
-    if (this.#isAppending || this.#isOver || this.#lines.length === 0 || this.#texts.length > 0) return;
-    const bytes = Buffer.from(this.#takeLines(), 'utf8');
+    if (this.#isAppending || this.#isOver || this.#usedBytes === 0 || this.#waiting.length > 0) return;
+    const lines = this.#takeLines();
     try {
-      this.#file?.appendNow(blockOf(deflateRawSync(bytes, { level }), bytes.length));
+      this.#file?.appendNow(blockOf(deflateRawSync(lines, { level }), lines.length));
     } catch {
       // There is nobody left to tell.
     }

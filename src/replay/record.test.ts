@@ -6,6 +6,7 @@ import { deflateRawSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { VirtualClock } from '../async/index.js';
 import { readEntry } from './entries.js';
+import { recordLimits } from './limits.js';
 import type { RecordDirectory } from './record-directory.js';
 import { blockOf, fileHead, recordFileName, recordVersion } from './record-file.js';
 import { generationsIn, readLines } from './record-reader.js';
@@ -44,6 +45,31 @@ describe('a record on disk', () => {
     await write(lines);
     expect((await read()).lines).toEqual(lines);
     expect((await stat(path.join(dir, first))).mode & 0o777).toBe(0o600);
+  });
+
+  it('has what is no news with the news that come soon, and by itself after a while', async () => {
+    const clock = new VirtualClock();
+    const written: number[] = [];
+    const writer = new RecordWriter({
+      dir,
+      limitBytes: 1 << 26,
+      clock,
+      onEnd: () => {},
+      onWritten: (bytes) => written.push(bytes),
+    });
+    writer.write('timer', false);
+    await clock.advance(recordLimits.quietBlockMs - 2_000);
+    writer.write('decision');
+    await clock.advance(recordLimits.blockMs);
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    writer.write('timer', false);
+    await clock.advance(recordLimits.quietBlockMs - 1);
+    writer.write('timer', false);
+    await clock.advance(1);
+    await vi.waitFor(() => expect(written).toHaveLength(2));
+    await writer.close();
+    expect(written).toHaveLength(2);
+    expect((await read()).lines).toEqual(['timer', 'decision', 'timer', 'timer']);
   });
 
   it('begins a generation with each start', async () => {

@@ -1,11 +1,11 @@
 /** Stands between a kubelet and its ports, and writes down what comes in, and by which calls. */
-import { BoundedMap, type Clock, type Timer, textBytes } from '../async/index.js';
+import type { Clock, Timer } from '../async/index.js';
 import type { Outside } from '../kubelet/index.js';
 import type { Timeline } from '../timeline/index.js';
-import { type CallSite, type Input, type Output, siteKey } from './entries.js';
+import { AnswerBook } from './answer-book.js';
+import { type CallSite, type Input, type Output, siteKey, type TurnTime } from './entries.js';
 import { eventsOfOthers, eventsSaidBy, withEventsOfOthers } from './events-of-others.js';
 import { identityOf } from './identity.js';
-import { recordLimits } from './limits.js';
 import { createMask, type Mask, type MaskKind } from './masks.js';
 import { type AnyFunction, invoke, isPlain, isPromise } from './port-calls.js';
 import { hasMethods, madeOfShape, type PortShape, shapeOf } from './shape.js';
@@ -15,8 +15,8 @@ import { fromJson, toJson } from './values.js';
 export interface RecorderOptions {
   /** The world's clock. */
   readonly clock: Clock;
-  /** Takes one line of the record; must not wait. */
-  readonly write: (line: string) => void;
+  /** Takes one line of the record; must not wait. One without news may be written later. */
+  readonly write: (line: string, isNews: boolean) => void;
   /** Default: one with a key of its own. */
   readonly mask?: Mask;
 }
@@ -32,7 +32,7 @@ interface Called {
 /** A call that waits for its answer. */
 interface Asked {
   readonly c: number;
-  readonly site: CallSite;
+  readonly key: string;
   readonly kind: MaskKind | undefined;
   readonly args: readonly unknown[];
 }
@@ -43,9 +43,9 @@ export class Recorder {
   readonly outside: Outside;
   readonly #world: Clock;
   readonly #turns: Turns;
-  readonly #write: (line: string) => void;
+  readonly #write: RecorderOptions['write'];
   readonly #mask: Mask;
-  readonly #answers = new BoundedMap<string, string>(answersKept);
+  readonly #answers = new AnswerBook();
   readonly #plainTimelines = new WeakMap<Timeline, Timeline>();
   readonly #timersOfTurn = new Map<number, number>();
   /** Turns that the record has; a replay counts the same. */
@@ -122,15 +122,32 @@ export class Recorder {
     return heard;
   }
 
-  #put(entry: Output): void {
-    if (this.#isRecording) this.#write(JSON.stringify(entry));
+  #put(entry: Output, isNews = true): void {
+    if (this.#isRecording) this.#write(JSON.stringify(entry), isNews);
   }
 
-  /** `rest` is JSON that was made before, to be put at the entry's end. */
-  #begin(entry: Input, rest = ''): void {
+  #begin(entry: Input): void {
+    this.#beginTurn();
+    if (this.#isRecording) this.#write(JSON.stringify(entry), true);
+  }
+
+  #beginTurn(): void {
     this.#inputs++;
     this.#timersOfTurn.clear();
-    if (this.#isRecording) this.#write(`${JSON.stringify(entry).slice(0, -1)}${rest}}`);
+  }
+
+  /** Most turns of a node at rest begin with a timer. */
+  #beginTimer(turn: number, delayMs: number, nth: number, [nowMs, monotonicMs]: TurnTime): void {
+    this.#beginTurn();
+    if (this.#isRecording)
+      this.#write(`{"k":"at","m":[${turn},${delayMs},${nth}],"t":[${nowMs},${monotonicMs}]}`, false);
+  }
+
+  #beginAnswer(c: number, [nowMs, monotonicMs]: TurnTime, key: string, shown: () => unknown): void {
+    this.#beginTurn();
+    if (!this.#isRecording) return;
+    const { json, isNews } = this.#answers.fieldsOf(key, shown());
+    this.#write(`{"k":"ok","c":${c},"t":[${nowMs},${monotonicMs}]${json}}`, isNews);
   }
 
   #setTimer(delayMs: number, fire: () => void): Timer {
@@ -143,7 +160,7 @@ export class Recorder {
       this.#turns.enter(({ time }) => {
         // Cancelled by what came in while it waited for its turn, which is empty then.
         if (isCancelled) return;
-        this.#begin({ k: 'at', m: [turn, delayMs, nth], t: time });
+        this.#beginTimer(turn, delayMs, nth, time);
         fire();
       }),
     );
@@ -186,8 +203,10 @@ export class Recorder {
       throw error;
     }
     if (isPromise(result)) {
-      this.#put({ k: 'do', c, ...site, w: 1 });
-      return this.#answered({ c, site, kind, args }, result);
+      const key = siteKey(site);
+      // What is asked again and again is decided by the answers.
+      this.#put({ k: 'do', c, ...site, w: 1 }, !this.#answers.has(key));
+      return this.#answered({ c, key, kind, args }, result);
     }
     if (hasMethods(result)) {
       const shape = shapeOf(result);
@@ -198,12 +217,12 @@ export class Recorder {
       k: 'do',
       c,
       ...site,
-      ...(result === undefined ? {} : { v: this.#shown(kind, args, result) }),
+      ...(result === undefined ? {} : { v: toJson(this.#shown(kind, args, result)) }),
     });
     return result;
   }
 
-  #answered({ c, site, kind, args }: Asked, result: Promise<unknown>): Promise<unknown> {
+  #answered({ c, key, kind, args }: Asked, result: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const answer = (value: unknown, { time }: OpenTurn): void => {
         if (hasMethods(value)) {
@@ -212,8 +231,9 @@ export class Recorder {
           resolve(this.#wrapped(`#${c}`, value, shape, kind));
           return;
         }
-        if (this.#isRecording)
-          this.#putAnswer(c, site, time, value === undefined ? undefined : this.#shown(kind, args, value));
+        this.#beginAnswer(c, time, key, () =>
+          value === undefined ? undefined : this.#shown(kind, args, value),
+        );
         resolve(value);
       };
       result.then(
@@ -227,26 +247,12 @@ export class Recorder {
     });
   }
 
-  /** An answer that is the same as the last one to the same question is not written again. */
-  #putAnswer(c: number, site: CallSite, t: OpenTurn['time'], shown: unknown): void {
-    const text = shown === undefined ? '' : JSON.stringify(shown);
-    if (text.length >= shortestKept) {
-      const key = siteKey(site);
-      if (this.#answers.use(key) === text) {
-        this.#begin({ k: 'ok', c, t, r: 1 });
-        return;
-      }
-      this.#answers.set(key, text);
-    }
-    this.#begin({ k: 'ok', c, t }, text === '' ? '' : `,"v":${text}`);
-  }
-
   /** As the record may hold it. A read fills a buffer that came with the call, so its bytes are part of the answer. */
   #shown(kind: MaskKind | undefined, args: readonly unknown[], value: unknown): unknown {
     const [buffer] = args;
     if (buffer instanceof Uint8Array && typeof value === 'number')
-      return toJson({ count: value, filled: this.#mask.bytes(kind, buffer.subarray(0, value)) });
-    return toJson(this.#mask.value(kind, args, value));
+      return { count: value, filled: this.#mask.bytes(kind, buffer.subarray(0, value)) };
+    return this.#mask.value(kind, args, value);
   }
 
   /** Functions among the arguments, or one level into them, are let in by turns. */
@@ -278,16 +284,6 @@ export class Recorder {
       });
   }
 }
-
-/** Both sides of a record remember the same answers. */
-export const answersKept = {
-  maxEntries: recordLimits.rememberedAnswers,
-  maxBytes: recordLimits.rememberedAnswerBytes,
-  bytesOf: (key: string, text: string) => textBytes(key, text),
-};
-
-/** An answer that is shorter costs no more than the word that it is the same. */
-export const shortestKept = 64;
 
 /** Methods whose functions tell the world of the kubelet. They are asked at any time, and change nothing. */
 const asksBack: ReadonlySet<string> = new Set(['follow', 'followExclusiveCpus']);

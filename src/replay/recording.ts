@@ -64,7 +64,7 @@ export function startRecording({
       });
     },
   });
-  const recorder = new Recorder({ clock, write: (line) => writer.write(line) });
+  const recorder = new Recorder({ clock, write: (line, isNews) => writer.write(line, isNews) });
   metrics.active.set(1);
   return {
     make(options, cluster, make) {

@@ -14,9 +14,9 @@ export function whenSettled(then: () => void): void {
   queueMicrotask(() => process.nextTick(then));
 }
 
-/** A reading of the clock as a record can hold it. */
+/** A reading of the clock, as exact as it is: a timer that was set by a rounded time fires too early, and is set again. */
 export function readTime(clock: Clock): TurnTime {
-  return [clock.now(), Math.ceil(clock.monotonic() * 1000) / 1000];
+  return [clock.now(), clock.monotonic()];
 }
 
 export interface OpenTurn {
