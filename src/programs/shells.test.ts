@@ -1,9 +1,9 @@
 /** Programs run through shells, within limits. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Cancelled, systemClock } from '../async/index.js';
+import { Cancelled, systemClock, VirtualClock } from '../async/index.js';
 import { CommandLine } from './command-line.js';
 import { Shells } from './shells.js';
 
@@ -73,6 +73,32 @@ describe('Shells', () => {
     expect(ran.map((failure) => [failure?.status, failure?.output])).toEqual(
       Array.from({ length: 12 }, (_, index) => [`exit status ${index + 1}`, `${index}\n`]),
     );
+  });
+
+  it('a burst of programs is run by few shells', async () => {
+    const own = new Shells(new VirtualClock());
+    const dir = mkdtempSync(join(tmpdir(), 'nodelet-shells-'));
+    const parent = CommandLine.given('sh', ['-c', `echo $PPID >> ${dir}/shells`]);
+    await Promise.all(Array.from({ length: 40 }, () => own.run(parent, { limitMs: 10_000 })));
+    const shellPids = readFileSync(join(dir, 'shells'), 'utf8').trim().split('\n');
+    expect(shellPids.length).toBe(40);
+    expect(new Set(shellPids).size).toBeLessThanOrEqual(availableParallelism() + 2);
+    rmSync(dir, { recursive: true });
+  });
+
+  it('slow programs do not hold up others', async () => {
+    const clock = new VirtualClock();
+    const own = new Shells(clock);
+    const controller = new AbortController();
+    const slow = Array.from({ length: availableParallelism() + 8 }, () =>
+      own.run(CommandLine.given('sleep', ['30']), { limitMs: 30_000, signal: controller.signal }),
+    );
+    const cancelled = Promise.all(slow.map((one) => expect(one).rejects.toThrow(Cancelled)));
+    const quick = own.run(CommandLine.given('true', []), { limitMs: 5_000 });
+    await clock.advance(1_000);
+    expect(await quick).toBeUndefined();
+    controller.abort();
+    await cancelled;
   });
 
   it('an abandoned command is killed', async () => {

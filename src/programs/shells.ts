@@ -4,9 +4,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { StringDecoder } from 'node:string_decoder';
 import { Cancelled, type Clock, throwIfCancelled } from '../async/clock.js';
+import { YieldingSemaphore } from '../async/yielding-semaphore.js';
 import type { CommandLine } from './command-line.js';
 import { programPath } from './environment.js';
 
@@ -29,24 +30,33 @@ export interface ShellRunOptions {
 
 const outputLimitBytes = 16 * 1024;
 
-/** Idle shells to keep; others exit after their program. */
-const maxIdle = 4;
+/** Idle shells to keep, and programs that run at once unless some are slow: more would not end sooner. */
+const shellCount = availableParallelism() + 2;
+/** A program that runs longer mostly waits, such as for a file server; others no longer wait for it. */
+const patienceMs = 250;
 const idleMs = 10_000;
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
 export class Shells {
   readonly #clock: Clock;
   readonly #idle: Shell[] = [];
+  readonly #turns: YieldingSemaphore;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#turns = new YieldingSemaphore({ clock, width: shellCount, patienceMs });
   }
 
   /**
    * Undefined on success. A program that exceeds its limit is killed and not awaited: in an uninterruptible
-   * sleep, such as on a lost file server, even a kill does not end it.
+   * sleep, such as on a lost file server, even a kill does not end it. Its limit begins with its turn.
    */
-  run(line: CommandLine, { limitMs, signal }: ShellRunOptions): Promise<ProgramFailure | undefined> {
+  run(line: CommandLine, options: ShellRunOptions): Promise<ProgramFailure | undefined> {
+    const { signal } = options;
+    return this.#turns.run(() => this.#run(line, options), signal === undefined ? {} : { signal });
+  }
+
+  #run(line: CommandLine, { limitMs, signal }: ShellRunOptions): Promise<ProgramFailure | undefined> {
     return new Promise((resolve, reject) => {
       throwIfCancelled(signal);
       const shell = this.#idle.pop() ?? new Shell((gone) => this.#forget(gone));
@@ -76,7 +86,7 @@ export class Shells {
   }
 
   #rest(shell: Shell): void {
-    if (this.#idle.length >= maxIdle) {
+    if (this.#idle.length >= shellCount) {
       shell.end();
       return;
     }
