@@ -18,6 +18,8 @@ export interface CgroupControl {
   /** Makes the cgroup and its missing parents, without writing `values`. */
   create(name: CgroupName, values: CgroupValues): Promise<void>;
   update(name: CgroupName, values: CgroupValues): Promise<void>;
+  /** Removes the cgroup if nothing runs in it and nothing is below it; false if something is left. */
+  removeUnused?(name: CgroupName): boolean;
   /** Removes the cgroup and all below it; nothing may run in them. */
   remove(name: CgroupName): Promise<void>;
 }
@@ -71,6 +73,10 @@ export class CgroupfsControl extends FileControl implements CgroupControl {
 
   async update(name: CgroupName, values: CgroupValues): Promise<void> {
     this.hierarchy.write(this.pathOf(name), values);
+  }
+
+  removeUnused(name: CgroupName): boolean {
+    return this.hierarchy.removeUnused(this.pathOf(name));
   }
 
   remove(name: CgroupName): Promise<void> {

@@ -22,6 +22,8 @@ export interface CgroupHierarchy {
   ownProcesses(path: string): readonly number[];
   /** Moves a process into the cgroup itself. */
   enter(path: string, pid: number): void;
+  /** Removes the cgroup if nothing runs in it and nothing is below it; false if something is left. */
+  removeUnused(path: string): boolean;
   /** Removes the cgroup and all below it. */
   remove(path: string): Promise<void>;
 }

@@ -136,6 +136,17 @@ describe('the cgroup of a pod', () => {
     expect(await cgroups.list()).toEqual([]);
   });
 
+  it('is removed without a look at its processes if nothing uses it', async () => {
+    await ensure(pod('u1'));
+    let looks = 0;
+    hierarchy.processes = () => {
+      looks++;
+      return [];
+    };
+    await destroy(pod('u1'));
+    expect([looks, await cgroups.list()]).toEqual([0, []]);
+  });
+
   it.each([
     ['is retried while the kernel still counts a process in it', 3, true],
     ['is given up if that does not end', 100, false],

@@ -40,7 +40,8 @@ export async function removeAllDirectories(
   if (left.length > 0) throw new Error(`Failed to remove paths: map[${left.join(' ')}]`);
 }
 
-function isRemoved(files: CgroupFiles, directory: string): boolean {
+/** Removes a directory that nothing uses; one that is gone counts as removed. */
+export function isRemoved(files: CgroupFiles, directory: string): boolean {
   try {
     remove(files, directory);
     return true;

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../../async/index.js';
 import { type CgroupFiles, codeOf, levelsOf, processesBelow, processesIn } from './cgroup-files.js';
 import type { CgroupGap, CgroupHierarchy, CgroupState, PageSizes } from './hierarchy.js';
-import { removeAllDirectories } from './remove-directories.js';
+import { isRemoved, removeAllDirectories } from './remove-directories.js';
 import type { ControllerMount } from './v1-mounts.js';
 import { writeV1Values } from './v1-values.js';
 import type { CgroupValues } from './values.js';
@@ -98,6 +98,12 @@ export class CgroupsV1 implements CgroupHierarchy {
       const directory = join(mount.path, path);
       if (files.isDirectory(directory)) files.write(join(directory, 'cgroup.procs'), String(pid));
     }
+  }
+
+  removeUnused(path: string): boolean {
+    const { mounts, files } = this.#options;
+    // Every tree: one that stays must not keep the others.
+    return mounts.filter((mount) => !isRemoved(files, join(mount.path, path))).length === 0;
   }
 
   remove(path: string): Promise<void> {

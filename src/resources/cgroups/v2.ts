@@ -19,7 +19,7 @@ import {
   pidsMax,
 } from './hierarchy.js';
 import { writeHugePageLimits } from './huge-pages.js';
-import { removeDirectories } from './remove-directories.js';
+import { isRemoved, removeDirectories } from './remove-directories.js';
 import { type CgroupValues, defaultPeriodMicros } from './values.js';
 
 export interface CgroupsV2Options extends PageSizes {
@@ -129,6 +129,10 @@ export class CgroupsV2 implements CgroupHierarchy {
 
   enter(path: string, pid: number): void {
     this.#options.files.write(join(this.#path(path), 'cgroup.procs'), String(pid));
+  }
+
+  removeUnused(path: string): boolean {
+    return isRemoved(this.#options.files, this.#path(path));
   }
 
   remove(path: string): Promise<void> {
