@@ -1,6 +1,6 @@
 /** What the volume plugins make on a machine: one suite for the simulated machine and for a real one. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
-import { systemClock } from '../../src/async/index.js';
+import { type Clock, systemClock } from '../../src/async/index.js';
 import type { Host } from '../../src/host/index.js';
 import { applyPodDefaults, type Pod, type PodSpec, type Volume } from '../../src/kube/index.js';
 import { StandaloneObjects } from '../../src/pods/objects/standalone/index.js';
@@ -35,6 +35,7 @@ export class VolumeBench {
   readonly warnings: string[] = [];
   token = 'token-1';
   readonly #plugins: readonly VolumePlugin[];
+  #passedMs = 0;
 
   constructor(
     readonly host: Host,
@@ -45,9 +46,14 @@ export class VolumeBench {
       issued: async () => ({ token: this.token, expiresAtMs: 0 }),
       forget: () => {},
     };
+    const clock: Clock = {
+      now: () => systemClock.now(),
+      monotonic: () => systemClock.monotonic() + this.#passedMs,
+      setTimer: (delayMs, fire) => systemClock.setTimer(delayMs, fire),
+    };
     this.#plugins = volumePlugins({
       host,
-      clock: systemClock,
+      clock,
       rootDir,
       objects: this.objects,
       nodeAllocatable: () => ({ cpu: '4', memory: '256Mi', 'ephemeral-storage': '10Gi' }),
@@ -66,9 +72,10 @@ export class VolumeBench {
     return matching[0];
   }
 
-  /** Sets up the first volume of the pod, and gives its path. */
+  /** Sets up the first volume of the pod, and gives its path; a remount is that of a sync a minute later. */
   async setUp(pod: Pod, spec = inline(pod), isRemount = false): Promise<string> {
     this.objects.registerPod(pod);
+    if (isRemount) this.#passedMs += 60_000;
     const plugin = this.plugin(spec);
     await plugin.devices?.mountDevice(spec, signal);
     await plugin.setUp({ pod, spec, isRemount, signal });

@@ -1,4 +1,5 @@
 /** The shared part of configMap, secret, downwardAPI and projected volumes: files written and refreshed atomically. */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path/posix';
 import { asError, type Clock } from '../../async/index.js';
 import { exists, type Host } from '../../host/index.js';
@@ -35,6 +36,18 @@ export interface PayloadVolumeKind {
   onTornDown?(remains: VolumeRemains): void;
 }
 
+/**
+ * A pod that starts is synced several times within seconds. Only this agent writes these directories, so what it has just
+ * written or read there is not read again; the disk is looked at anew by the sync of the next minute.
+ */
+const trustedMs = 10_000;
+
+/** What a directory held when it was last seen to. */
+interface SeenContent {
+  readonly digest: string;
+  readonly atMs: number;
+}
+
 export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolumeKind): VolumePlugin {
   const { host, clock, random, rootDir, directories, sizes } = context;
   const directoryOf = ({ podUid, innerName }: VolumeRemains): EmptyDirectory => ({
@@ -42,6 +55,8 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
     markerName: `wrapped_${innerName}`,
     path: podVolumeDirectory(rootDir, podUid, kind.name, innerName),
   });
+
+  const seen = new Map<string, SeenContent>();
 
   async function write(pod: Pod, volume: Volume, payload: Payload, signal: AbortSignal): Promise<void> {
     const podUid = pod.metadata.uid;
@@ -73,9 +88,14 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
     innerName: ({ volume }) => volume.name,
     traits: () => ({ managed: true, readOnly: true, relabel: true }),
     hostPath: ({ volume }, podUid) => directoryOf({ podUid, innerName: volume.name }).path,
-    async setUp({ pod, spec: { volume }, signal }) {
+    async setUp({ pod, spec: { volume }, isRemount, signal }) {
       const payload = await kind.collect(pod, volume, signal);
       const directory = directoryOf({ podUid: pod.metadata.uid, innerName: volume.name });
+      const digest = digestOf(payload);
+      const before = seen.get(directory.path);
+      const atMs = clock.monotonic();
+      if (isRemount && before?.digest === digest && atMs - before.atMs < trustedMs) return;
+      seen.delete(directory.path);
       const wasWritten = await exists(host.ownFiles, join(directory.path, '..data'));
       await directories.setUp({
         ...directory,
@@ -85,6 +105,7 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
       });
       try {
         await write(pod, volume, payload, signal);
+        seen.set(directory.path, { digest, atMs });
       } catch (error) {
         // Files that containers may be reading stay; a volume never written leaves nothing behind.
         if (!wasWritten) await undo(error, () => directories.tearDown(directory));
@@ -92,10 +113,22 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
       }
     },
     async tearDown(remains) {
-      await directories.tearDown(directoryOf(remains));
+      const directory = directoryOf(remains);
+      seen.delete(directory.path);
+      await directories.tearDown(directory);
       kind.onTornDown?.(remains);
     },
   };
+}
+
+function digestOf(payload: Payload): string {
+  const hash = createHash('sha256');
+  for (const [path, { data, mode, fsUser = -1 }] of payload) {
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+    // The lengths keep one part from passing for the end of another.
+    hash.update(`${path.length} ${path} ${mode} ${fsUser} ${bytes.length} `).update(bytes);
+  }
+  return hash.digest('base64');
 }
 
 /** Cleans up after a failure, which stays first in the message. */
