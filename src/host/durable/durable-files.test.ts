@@ -364,6 +364,13 @@ describe('the newest content', () => {
   });
 });
 
+it('files of a new directory are written at the same time', async () => {
+  const { host, store } = world();
+  const names = ['a', 'b', 'c'];
+  await Promise.all(names.map((name) => store.write(`/var/agent/new/deep/${name}`, name)));
+  expect([...(await host.files.readdir('/var/agent/new/deep'))].sort()).toEqual(names);
+});
+
 describe('set-aside files', () => {
   it('are limited to three per file and sixteen per directory', async () => {
     const { host } = world();

@@ -127,7 +127,12 @@ async function makeDirectories(files: HostFiles, directory: string, mode: number
     if (isHostError(error, 'EEXIST')) return;
     if (!isMissing(error)) throw error;
     await makeDirectories(files, dirname(directory), mode);
-    await files.mkdir(directory, { mode });
+    try {
+      await files.mkdir(directory, { mode });
+    } catch (again) {
+      // Another file of the directory is written at the same time.
+      if (!isHostError(again, 'EEXIST')) throw again;
+    }
   }
   await files.syncDirectory(dirname(directory));
 }
