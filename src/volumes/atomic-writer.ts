@@ -122,7 +122,9 @@ async function writeAndSwitch(write: AtomicWrite, payload: Payload): Promise<str
   const { files, directory } = write;
   const name = await makeTimestampDirectory(write);
   await files.chmod(`${directory}/${name}`, 0o755);
-  for (const [path, file] of payload) await writePayloadFile(files, `${directory}/${name}`, path, file);
+  const root = `${directory}/${name}`;
+  const made = new Set([root]);
+  for (const [path, file] of payload) await writePayloadFile(files, { root, made }, path, file);
   await write.beforeSwitch?.();
   const temporary = `${directory}/${newDataLink}`;
   try {
@@ -151,14 +153,23 @@ async function makeTimestampDirectory(write: AtomicWrite): Promise<string> {
   }
 }
 
+/** A timestamp directory, and which directories of it are there. */
+interface NewDirectory {
+  readonly root: string;
+  readonly made: Set<string>;
+}
+
 async function writePayloadFile(
   files: HostFiles,
-  root: string,
+  { root, made }: NewDirectory,
   path: string,
   { data, mode, fsUser }: PayloadFile,
 ): Promise<void> {
   const file = `${root}/${path}`;
-  await files.mkdir(dirname(file), { mode: 0o777, recursive: true });
+  const parent = dirname(file);
+  // Most files are at the top, and a directory that is there costs as much as a new one.
+  if (!made.has(parent)) await files.mkdir(parent, { mode: 0o777, recursive: true });
+  made.add(parent);
   await files.writeFile(file, data, { mode });
   // The umask restricted the mode when the file was created.
   await files.chmod(file, mode);
