@@ -35,6 +35,8 @@ export interface BenchOptions {
   readonly rounds?: number;
   /** How many nodes the hollow bench has. */
   readonly nodes?: number;
+  /** Whether the results are written into the documentation. */
+  readonly write?: boolean;
   /** One short round of everything: it shows that the benches run, not what they measure. */
   readonly quick?: boolean;
 }

@@ -45,14 +45,21 @@ export function idlePods(count: number, restartPolicy: 'Always' | 'Never' = 'Alw
 
 /** Writes manifests beside the directory and moves them in one after another; returns the moment of the first move. */
 export function showManifests(manifestsDir: string, pods: readonly PodManifest[]): number {
+  return showFiles(
+    manifestsDir,
+    pods.map((pod) => ({ file: `${pod.metadata.name}.json`, content: pod })),
+  );
+}
+
+export function showFiles(
+  manifestsDir: string,
+  files: readonly { readonly file: string; readonly content: object }[],
+): number {
   const prepared = `${manifestsDir}.prepared`;
   for (const dir of [manifestsDir, prepared]) mkdirSync(dir, { recursive: true });
-  const files = pods.map((pod) => `${pod.metadata.name}.json`);
-  for (const [index, pod] of pods.entries()) {
-    writeFileSync(join(prepared, files[index] ?? ''), JSON.stringify(pod));
-  }
+  for (const { file, content } of files) writeFileSync(join(prepared, file), JSON.stringify(content));
   const startMs = Date.now();
-  for (const file of files) renameSync(join(prepared, file), join(manifestsDir, file));
+  for (const { file } of files) renameSync(join(prepared, file), join(manifestsDir, file));
   return startMs;
 }
 

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { allocation } from './allocation.js';
 import { apiEncoding } from './api-encoding.js';
 import { bareNode } from './bare-node.js';
+import { burst } from './burst/burst.js';
 import { cluster } from './cluster/cluster.js';
 import { csi } from './cluster/csi.js';
 import { codec } from './codec/codec.js';
@@ -49,6 +50,7 @@ const benches: readonly Bench[] = [
   bareNode,
   page,
   cluster,
+  burst,
   resize,
   csi,
   hollow,
@@ -66,10 +68,11 @@ function usage(): string {
 \n  --json FILE  also write the results to FILE; a bare name goes below bench/results
   --quick      one short round of each: shows that the benches run, says nothing about speed
   --strict     exit with 1 when a target is missed
-\n  Of the benches cluster, resize and csi, and --pods and --rounds of bare-node and ends:
+\n  Of the benches cluster, burst, resize and csi, and --pods and --rounds of bare-node and ends:
   --kubelet PATH  compare with this program of the reference kubelet, with 1, 50 and 100 pods
   --pods N,N…     other loads, in pods at once
   --rounds N      how often each load is measured
+  --write         write the results of burst to docs/performance.md, with a plot
 \n  Of the benches hollow and hollow-cluster:
   --nodes N       so many nodes; --pods N of hollow-cluster, so many pods\n`;
 }
@@ -85,6 +88,7 @@ async function main(): Promise<number> {
       pods: { type: 'string' },
       rounds: { type: 'string' },
       nodes: { type: 'string' },
+      write: { type: 'boolean' },
     },
     allowPositionals: true,
   });
@@ -96,6 +100,7 @@ async function main(): Promise<number> {
   }
   const options: BenchOptions = {
     quick: values.quick === true,
+    write: values.write === true,
     ...(values.kubelet === undefined ? {} : { kubelet: resolve(values.kubelet) }),
     ...(values.pods === undefined
       ? {}

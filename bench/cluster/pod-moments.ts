@@ -5,8 +5,12 @@ import { type KubeApi, Reflector, type ReflectorChange, resources } from '../../
 import { pollUntil } from '../../test/env/index.js';
 
 /** Milliseconds of one clock; each moment is the first at which it was seen. */
-interface Moments {
+export interface Moments {
+  /** The pod itself was told of. */
+  toldMs: number | undefined;
   readyMs: number | undefined;
+  /** Its deletion was. */
+  endingMs: number | undefined;
   goneMs: number | undefined;
 }
 
@@ -16,6 +20,8 @@ export class PodMoments {
 
   see({ type, object }: ReflectorChange<Pod>, nowMs: number): void {
     const moments = this.#of(object.metadata.name);
+    moments.toldMs ??= nowMs;
+    if (object.metadata.deletionTimestamp !== undefined) moments.endingMs ??= nowMs;
     if (type === 'DELETED') moments.goneMs ??= nowMs;
     else if (isReady(object)) moments.readyMs ??= nowMs;
   }
@@ -40,8 +46,14 @@ export class PodMoments {
     for (const name of names) this.#pods.delete(name);
   }
 
+  /** Of one pod, kept up to date until it is gone. */
+  life(name: string): Readonly<Moments> {
+    return this.#of(name);
+  }
+
   #of(name: string): Moments {
-    const known = this.#pods.get(name) ?? { readyMs: undefined, goneMs: undefined };
+    const none = { toldMs: undefined, readyMs: undefined, endingMs: undefined, goneMs: undefined };
+    const known = this.#pods.get(name) ?? none;
     this.#pods.set(name, known);
     return known;
   }
@@ -80,6 +92,11 @@ export class PodWatch {
     await pollUntil('the pods are watched', () => (this.#reflector.hasSynced ? true : undefined), {
       timeoutMs: 30_000,
     });
+  }
+
+  /** In the order of the names, by `performance.now()`; kept up to date until they are gone. */
+  lives(names: readonly string[]): readonly Readonly<Moments>[] {
+    return names.map((name) => this.#moments.life(name));
   }
 
   /** When each became ready, by `performance.now()`. */
