@@ -1,11 +1,16 @@
 /** Lives one plan: a node with its kubelets under all that the plan has, judged all the way, then in quiet, then stopped. */
-import { settle } from '../src/async/index.js';
+import { settle, type VirtualClock } from '../src/async/index.js';
 import type { Pod } from '../src/kube/index.js';
+import type { SimContainer, SimObserver } from '../src/runtimes/sim/index.js';
 import type { TimelineEntry } from '../src/timeline/index.js';
+import { judgeEviction } from './invariants/eviction.js';
+import { HolderBook, intruders, type Promised } from './invariants/holders.js';
+import { claimOf, promisedTo } from './invariants/promises.js';
 import { type QuietView, quietProblems } from './invariants/quiet.js';
 import { RuntimeBook } from './invariants/runtime-book.js';
 import { StatusBook } from './invariants/status-book.js';
 import type { Violation } from './invariants/violation.js';
+import { observers, VolumeBook } from './invariants/volume-book.js';
 import { type EventKind, Journal } from './journal.js';
 import type { Plan, Step } from './plan/step.js';
 import type { ApiCallSeen } from './ports/api-port.js';
@@ -40,6 +45,8 @@ const quietLimitMs = 20 * 60_000;
 const quietLookMs = 5_000;
 /** Garbage collection runs once a minute. */
 const afterQuietMs = 150_000;
+/** For the last pod to run, and to be told so. */
+const lastPodMs = 30_000;
 /** A start that was under way when the deletion came. */
 const lateStartMs = 2_000;
 
@@ -66,15 +73,31 @@ class Life {
 
   async run(): Promise<LifeOutcome> {
     const parts: { book?: RuntimeBook } = {};
-    const node = await SimulatedNode.create(this.#plan.seed, (clock) => {
+    const isStranger = ({ config }: SimContainer): boolean =>
+      this.#strangers.has(config.metadata?.name ?? '');
+    const observerOf = (clock: VirtualClock): SimObserver => {
       parts.book = new RuntimeBook({
         nowMs: () => clock.monotonic(),
         report: this.#report,
         graceSeconds: (uid) => users.graceSeconds(uid),
         isOver: (uid) => statusBook.isOver(uid),
-        isStranger: ({ config }) => this.#strangers.has(config.metadata?.name ?? ''),
+        isStranger,
       });
-      return parts.book;
+      return observers([parts.book, holders, volumes]);
+    };
+    const promised = (container: SimContainer): Promised | undefined =>
+      isStranger(container) ? undefined : promisedTo(container, this.#plan.node, users);
+    const holders = new HolderBook({ report: this.#report, promised });
+    const volumes = new VolumeBook({
+      report: this.#report,
+      storage: () => node.storage,
+      claimOf: (container) => (isStranger(container) ? undefined : claimOf(container, users)),
+    });
+    const node = await SimulatedNode.create({
+      seed: this.#plan.seed,
+      draft: this.#plan.node,
+      observerOf,
+      counts: (container) => !isStranger(container),
     });
     this.#node = node;
     const { book } = parts;
@@ -99,7 +122,12 @@ class Life {
         if (method === 'startContainer' && reaches) this.#judgeStart(containerId, book);
         if (method === 'stopContainer' && !reaches) book.couldNotStop(containerId);
       },
-      onEntry: (entry) => this.#entry(entry),
+      csiWitness: () => volumes.served(),
+      onEntry: (entry) => {
+        this.#entry(entry);
+        if (entry.what === 'pod.orphan' && entry.pod !== undefined) users.orphaned(entry.pod.uid);
+        if (entry.what === 'pod.evicted') judgeEviction(entry, { node, users, report: this.#report });
+      },
       onProcess: () => {
         this.#deleting = new Map();
       },
@@ -135,8 +163,10 @@ class Life {
       await this.#advanceTo(this.#plan.calmAtMs);
       if (!this.#isOver) {
         this.#trace?.(`+${node.clock.monotonic()} calm`);
-        outside.becomeCalm();
-        await this.#comeToRest({ users, book, node, statusBook });
+        await outside.becomeCalm();
+        const intruding = (): string[] =>
+          this.#plan.node.cpuManager ? intruders(node.runtime.runningContainers, holders, promised) : [];
+        await this.#comeToRest({ users, book, node, statusBook, intruders: intruding });
       }
       if (!this.#isOver) await keeper.end();
       if (!this.#isOver) this.#judgeEnd(node);
@@ -193,6 +223,8 @@ class Life {
     }
     const before = view.node.runtime.runningContainers.map(({ id }) => id);
     await this.#advanceTo(this.#nowMs + afterQuietMs);
+    await view.users.createLast();
+    await this.#advanceTo(this.#nowMs + lastPodMs);
     if (this.#isOver) return;
     const files = await filesOf(view.node.files);
     problems = await quietProblems({ ...view, files, rested: before });

@@ -3,7 +3,9 @@ import type { Pod } from '../../src/kube/index.js';
 import { nodeName } from '../../test/sim/node-name.js';
 import { rootDir } from '../world/machine-files.js';
 import type { SimulatedNode } from '../world/simulated-node.js';
-import type { Users } from '../world/users.js';
+import { volumeOf } from '../world/storage.js';
+import { lastPodName, type Users } from '../world/users.js';
+import { leftovers, staleRecords } from './leftovers.js';
 import type { RuntimeBook } from './runtime-book.js';
 import type { StatusBook } from './status-book.js';
 
@@ -12,6 +14,8 @@ export interface QuietView {
   readonly users: Users;
   readonly book: RuntimeBook;
   readonly statusBook: StatusBook;
+  /** Who may run on CPUs that another one has for itself. */
+  readonly intruders: () => readonly string[];
   /** Lines of the machine's mounts and files; empty while they are not looked at. */
   readonly files: readonly string[];
   /** The containers that ran when it came to rest. */
@@ -38,6 +42,10 @@ export async function quietProblems(view: QuietView): Promise<readonly string[]>
       .filter(({ config }) => !known.has(config.metadata?.uid ?? ''))
       .map(({ config }) => `the sandbox of ${config.metadata?.name} is left`),
     ...leftFiles(view.files, known),
+    ...storageProblems(own, view),
+    ...view.intruders(),
+    ...leftovers(view.files),
+    ...(hasTakenLast(own) ? staleRecords(view.files, known) : []),
     ...(view.rested === undefined ? [] : restarts(view, view.rested)),
   ];
 }
@@ -46,17 +54,19 @@ function isMirror({ metadata }: Pod): boolean {
   return metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
 }
 
-function podProblems(pod: Pod, { users, book, node }: QuietView): string[] {
+function podProblems(pod: Pod, view: QuietView): string[] {
+  const { users, book, node } = view;
   const { uid, name, deletionTimestamp } = pod.metadata;
   const { phase, reason } = pod.status ?? {};
   if (deletionTimestamp !== undefined) return [`pod ${name} is deleted and still there`];
   if (phase === 'Succeeded' || phase === 'Failed') {
     const running = book.runningOf(uid);
     if (running.length > 0) return [`pod ${name} is ${phase} and runs`];
-    return users.fate(uid) === 'runs'
+    return users.fate(uid) === 'runs' && !users.mayFail(uid, reason)
       ? [`pod ${name} is ${phase} ${reason} ${pod.status?.message ?? ''}`]
       : [];
   }
+  if (waitsForVolume(pod, view)) return [];
   switch (users.fate(uid)) {
     case 'unsettled':
       return [];
@@ -65,6 +75,34 @@ function podProblems(pod: Pod, { users, book, node }: QuietView): string[] {
     case 'runs':
       return [...runProblems(pod, book, node), ...readyProblems(pod)];
   }
+}
+
+/** Some records follow with their next change, as the reference kubelet's do; the last pod is one. */
+function hasTakenLast(own: readonly Pod[]): boolean {
+  return own.some(({ metadata, status }) => metadata.name === lastPodName && status?.phase === 'Running');
+}
+
+/** Another pod has a volume that only one may have. */
+function waitsForVolume({ metadata }: Pod, { users, node }: QuietView): boolean {
+  const claim = users.pods.get(metadata.uid)?.draft.claim;
+  if (claim === undefined || node.storage === undefined) return false;
+  return node.storage.mounted.some(
+    ({ volumeId, podUid }) =>
+      claim.startsWith('pod-') &&
+      volumeId === volumeOf(claim) &&
+      podUid !== undefined &&
+      podUid !== metadata.uid,
+  );
+}
+
+function storageProblems(own: readonly Pod[], { node, files }: QuietView): readonly string[] {
+  if (node.storage === undefined) return [];
+  const active = new Set(
+    own
+      .filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')
+      .map(({ metadata }) => metadata.uid),
+  );
+  return node.storage.left((uid) => active.has(uid), files);
 }
 
 /** An image that is still to change is no rest: a kubelet that is down, or a grace period, can make it late. */
@@ -82,9 +120,11 @@ function readyProblems({ metadata, status }: Pod): string[] {
   return ready === 'True' ? [] : [`pod ${metadata.name} is ${status?.phase} and not ready`];
 }
 
-function staticProblems(pod: Pod, mirrors: readonly Pod[], { book, node }: QuietView): string[] {
+function staticProblems(pod: Pod, mirrors: readonly Pod[], view: QuietView): string[] {
+  const { book, node } = view;
   const mirror = mirrors.find(({ metadata }) => metadata.name === pod.metadata.name);
   if (mirror === undefined) return [`static pod ${pod.metadata.name} has no mirror on ${nodeName}`];
+  if (view.users.mayFail(pod.metadata.uid, mirror.status?.reason)) return [];
   return [...runProblems(pod, book, node), ...readyProblems(mirror)];
 }
 

@@ -63,6 +63,8 @@ export function phaseProblems(before: string, after: string): string[] {
 }
 
 function restartProblems(seen: Map<string, number>, statuses: readonly ContainerStatus[]): string[] {
+  // As the reference kubelet does, nodelet tells of no container of a pod that it refuses, and so forgets what there was.
+  if (statuses.length === 0) seen.clear();
   return statuses.flatMap(({ name, restartCount = 0 }) => {
     const before = seen.get(name) ?? 0;
     seen.set(name, restartCount);

@@ -1,66 +1,9 @@
 /** Draws a plan from a seed: the same plan for the same seed and profile, on any machine. */
 import { Draw, mixedSeed } from '../draw.js';
+import { claimName } from '../world/storage.js';
+import { portFaults } from './port-faults.js';
 import { type Profile, type ProfileName, profiles } from './profiles.js';
 import type { Act, CallFault, Effect, NodeDraft, Plan, PodDraft, PortName, Step } from './step.js';
-
-const criCalls = [
-  'runPodSandbox',
-  'createContainer',
-  'startContainer',
-  'stopContainer',
-  'stopPodSandbox',
-  'removeContainer',
-  'removePodSandbox',
-  'listPodSandbox',
-  'listContainers',
-  'containerStatus',
-  'podSandboxStatus',
-  'pullImage',
-  'imageStatus',
-  'status',
-  'execSync',
-  'event',
-] as const;
-const apiCalls = [
-  'patch pods',
-  'delete pods',
-  'create pods',
-  'get pods',
-  'list pods',
-  'watch pods',
-  'event pods',
-  'get nodes',
-  'patch nodes',
-  'create nodes',
-  'list nodes',
-  'get configmaps',
-  'list configmaps',
-  'list secrets',
-  'watch configmaps',
-  'update leases',
-  'create leases',
-] as const;
-const hostCalls = [
-  'writeFile',
-  'mkdir',
-  'rename',
-  'symlink',
-  'readdir',
-  'readFile',
-  'lstat',
-  'stat',
-  'unlink',
-  'rmdir',
-  'mount',
-  'unmount',
-  'list mounts',
-  'hold',
-  'syncFile',
-  'syncDirectory',
-] as const;
-const criCodes = ['Unknown', 'Unavailable', 'DeadlineExceeded', 'Internal', 'ResourceExhausted'] as const;
-const apiCodes = ['unreachable', '401', '403', '409', '429', '500', '503', '504'] as const;
-const hostCodes = ['EIO', 'ENOSPC', 'EACCES', 'EROFS', 'EMFILE', 'EBUSY', 'ENOMEM'] as const;
 
 export function drawPlan(seed: number, profileName?: ProfileName): Plan {
   const draw = new Draw(mixedSeed(seed, 1));
@@ -69,11 +12,13 @@ export function drawPlan(seed: number, profileName?: ProfileName): Plan {
   const node: NodeDraft = {
     events: draw.chance(0.7),
     cpuManager: draw.chance(profile.cpuManager),
-    eviction: false,
+    eviction: draw.chance(profile.eviction),
     startsAtOnce: draw.between(1, 6),
+    devices: draw.chance(profile.devices),
+    csi: draw.chance(profile.csi),
   };
   const steps: Step[] = [];
-  const plot = new Plot(draw, profile);
+  const plot = new Plot(draw, profile, node);
   let atMs = draw.between(0, 3_000);
   const count = draw.between(profile.steps[0], profile.steps[1]);
   for (let made = 0; made < count; made++) {
@@ -87,11 +32,13 @@ export function drawPlan(seed: number, profileName?: ProfileName): Plan {
 class Plot {
   readonly #draw: Draw;
   readonly #profile: Profile;
+  readonly #node: NodeDraft;
   readonly #names = new Set<string>();
   #made = 0;
   #skewMs = 0;
 
-  constructor(draw: Draw, profile: Profile) {
+  constructor(draw: Draw, profile: Profile, node: NodeDraft) {
+    this.#node = node;
     this.#draw = draw;
     this.#profile = profile;
   }
@@ -154,6 +101,16 @@ class Plot {
       case 'api-away':
       case 'disk-full':
         return { act: kind, forMs: draw.between(100, 20_000) };
+      case 'pressure':
+        return this.#node.eviction
+          ? { act: 'pressure', of: draw.of(['memory', 'disk']), forMs: draw.between(1_000, 40_000) }
+          : undefined;
+      case 'device-plugin-away':
+        return this.#node.devices ? { act: kind, forMs: draw.between(100, 60_000) } : undefined;
+      case 'csi-driver-away':
+        return this.#node.csi ? { act: kind, forMs: draw.between(100, 30_000) } : undefined;
+      case 'device-health':
+        return this.#node.devices ? { act: kind, pick } : undefined;
       case 'reboot':
         return { act: 'reboot', power: draw.of(['kept', 'lost']), downMs: draw.between(1_000, 30_000) };
       case 'jump': {
@@ -176,6 +133,8 @@ class Plot {
       case 'cri':
       case 'api':
       case 'host':
+      case 'device':
+      case 'csi':
         return { act: 'fault', fault: this.#fault(kind) };
       default:
         throw new Error(`no act ${kind}`);
@@ -218,19 +177,28 @@ class Plot {
       ...(draw.chance(this.#profile.probes) ? { probes: true } : {}),
       ...(draw.chance(this.#profile.volumes) ? { volumes: true } : {}),
       ...(draw.chance(0.1) ? { preStop: true } : {}),
-      ...(draw.chance(0.3) ? { cpu: draw.of(['50m', '100m', '200m']), memory: '64Mi' } : {}),
+      ...this.#amounts(),
       ...(draw.chance(0.05) ? { hostNetwork: true } : {}),
+      ...(draw.chance(0.05) ? { hostPort: draw.between(8_080, 8_082) } : {}),
+      ...(this.#node.devices && draw.chance(this.#profile.devices)
+        ? { devices: draw.of([1, 1, 2] as const) }
+        : {}),
+      ...(this.#node.csi && draw.chance(this.#profile.csi)
+        ? { claim: claimName(draw.of(['node', 'node', 'pod']), draw.below(3)) }
+        : {}),
     };
+  }
+
+  #amounts(): Pick<PodDraft, 'cpu' | 'memory' | 'guaranteed'> {
+    const draw = this.#draw;
+    if (this.#node.cpuManager && draw.chance(0.35))
+      return { cpu: draw.of(['1', '1', '2']), memory: '64Mi', guaranteed: true };
+    return draw.chance(0.3) ? { cpu: draw.of(['50m', '100m', '200m']), memory: '64Mi' } : {};
   }
 
   #fault(port: PortName): CallFault {
     const draw = this.#draw;
-    const calls: readonly [string, ...string[]] = { cri: criCalls, api: apiCalls, host: hostCalls }[
-      port
-    ] as never;
-    const codes: readonly [string, ...string[]] = { cri: criCodes, api: apiCodes, host: hostCodes }[
-      port
-    ] as never;
+    const { calls, codes } = portFaults[port];
     const effect = draw.weighted<Effect>([
       [4, { do: 'fail', code: draw.of(codes) }],
       [3, { do: 'lose' }],

@@ -16,6 +16,14 @@ export interface PodDraft {
   readonly cpu?: string;
   readonly memory?: string;
   readonly hostNetwork?: boolean;
+  /** All containers have requests like their limits, so that whole CPUs are theirs alone. */
+  readonly guaranteed?: boolean;
+  /** Of the first container. */
+  readonly hostPort?: number;
+  /** How many devices of the plugin the first container has. */
+  readonly devices?: number;
+  /** The name of a claim; only one pod may use one whose name begins with `pod-`. */
+  readonly claim?: string;
 }
 
 /** What happens to a call; the codes are those of its port. */
@@ -33,7 +41,7 @@ export type Effect =
   /** Something on the way repeats the call. */
   | { readonly do: 'twice' };
 
-export type PortName = 'cri' | 'api' | 'host';
+export type PortName = 'cri' | 'api' | 'host' | 'device' | 'csi';
 
 /** Strikes the calls of a port from its time on. */
 export interface CallFault {
@@ -79,6 +87,13 @@ export type Act =
   | { readonly act: 'reboot'; readonly power: 'kept' | 'lost'; readonly downMs: number }
   | { readonly act: 'disk-full'; readonly forMs: number }
   | { readonly act: 'jump'; readonly byMs: number }
+  /** The machine has too little left, and then enough again. */
+  | { readonly act: 'pressure'; readonly of: 'memory' | 'disk'; readonly forMs: number }
+  // The plugins of the machine: their processes end, and come back.
+  | { readonly act: 'device-plugin-away'; readonly forMs: number }
+  | { readonly act: 'csi-driver-away'; readonly forMs: number }
+  /** A healthy device falls ill, or gets well. */
+  | { readonly act: 'device-health'; readonly pick: number }
   // The cluster's API.
   | { readonly act: 'api-away'; readonly forMs: number }
   | { readonly act: 'cut-watches' }
@@ -99,6 +114,8 @@ export interface NodeDraft {
   readonly cpuManager: boolean;
   readonly eviction: boolean;
   readonly startsAtOnce: number;
+  readonly devices?: boolean;
+  readonly csi?: boolean;
 }
 
 export interface Plan {

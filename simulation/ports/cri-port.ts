@@ -66,7 +66,13 @@ function criUnary(
         witness(method, request, true);
         if (!isWaiting) return target(request, options);
         const { controller, unlink } = linkedController(signal, process.ended);
-        return target(request, { ...options, signal: controller.signal }).finally(unlink);
+        return target(request, { ...options, signal: controller.signal })
+          .catch((error: unknown) => {
+            // A runtime that is away does nothing, either.
+            witness(method, request, false);
+            throw error;
+          })
+          .finally(unlink);
       },
       // A plan names codes of this port only.
       failure: (code) => {

@@ -158,7 +158,7 @@ export class KubeletProcess {
       signal?.addEventListener('abort', onAbort, { once: true });
       // What a dead process was about to do to its own machine never happens; what it sent to others may still arrive.
       const goOn = (): void => {
-        if (this.#alive || call.port !== 'host') finish(resolve);
+        if (this.#alive || remote.has(call.port)) finish(resolve);
       };
       if (ms === undefined) void this.#director.calm.then(goOn);
       else timer = this.#world.setTimer(ms, goOn);
@@ -212,6 +212,9 @@ export async function* untilDeath<T>(
     await stream.return?.();
   }
 }
+
+/** What a call on its way reaches also without its caller. */
+const remote: ReadonlySet<PortName> = new Set(['cri', 'api']);
 
 type PortCallEffect = ReturnType<Director['verdict']>['effect'];
 

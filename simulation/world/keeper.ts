@@ -22,6 +22,7 @@ export interface KeeperOptions {
   readonly director: Director;
   readonly apiWitness: ApiWitness;
   readonly criWitness: CriWitness;
+  readonly csiWitness: () => void;
   readonly onEntry: (entry: TimelineEntry) => void;
   readonly onProcess: () => void;
   readonly report: (rule: string, message: string) => void;
@@ -120,7 +121,8 @@ export class Keeper implements KubeletControl {
   }
 
   async #run(process: KubeletProcess): Promise<void> {
-    const { node, draft, director, seed, apiWitness, criWitness, onEntry, report } = this.#options;
+    const { node, draft, director, seed, apiWitness, criWitness, csiWitness, onEntry, report } =
+      this.#options;
     try {
       const started = await createSimulatedKubelet({
         node,
@@ -133,6 +135,7 @@ export class Keeper implements KubeletControl {
         },
         apiWitness,
         criWitness,
+        csiWitness,
       });
       if (!process.alive) return;
       this.#started = started;

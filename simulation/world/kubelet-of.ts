@@ -4,7 +4,7 @@ import { simulatedHost } from '../../src/host/index.js';
 import type { Pod } from '../../src/kube/index.js';
 import type { KubeApi } from '../../src/kube-client/index.js';
 import { createClusterKubelet } from '../../src/kubelet/cluster/create-cluster-kubelet.js';
-import type { Kubelet } from '../../src/kubelet/index.js';
+import type { Kubelet, KubeletOptions } from '../../src/kubelet/index.js';
 import { filelessPodConfigs } from '../../src/runtime-manager/config/index.js';
 import { criEvents } from '../../src/runtime-manager/pleg/index.js';
 import { Timeline, type TimelineEntry } from '../../src/timeline/index.js';
@@ -13,10 +13,12 @@ import { seededRandom } from '../../test/sim/seeded-random.js';
 import type { NodeDraft } from '../plan/step.js';
 import { type ApiWitness, apiPort } from '../ports/api-port.js';
 import { type CriWitness, criPort } from '../ports/cri-port.js';
+import { type CsiPort, csiPort } from '../ports/csi-port.js';
+import { devicePort } from '../ports/device-port.js';
 import type { Director } from '../ports/director.js';
-import { aroundHost } from '../ports/host-port.js';
+import { aroundHost, observedThrough } from '../ports/host-port.js';
 import type { KubeletProcess } from '../ports/process.js';
-import { rootDir } from './machine-files.js';
+import { deviceDirectory, rootDir } from './machine-files.js';
 import type { SimulatedNode } from './simulated-node.js';
 
 export interface KubeletParts {
@@ -28,6 +30,8 @@ export interface KubeletParts {
   readonly onEntry: (entry: TimelineEntry) => void;
   readonly apiWitness: ApiWitness;
   readonly criWitness: CriWitness;
+  /** Told after each call that the CSI driver served. */
+  readonly csiWitness: () => void;
 }
 
 export interface StartedKubelet {
@@ -48,6 +52,10 @@ const hostFacts = {
   isAppArmorEnabled: false,
 } as const;
 
+function csiOptions({ call, openPluginSocket }: CsiPort): Pick<KubeletOptions, 'csi' | 'openPluginSocket'> {
+  return { csi: { call }, openPluginSocket };
+}
+
 export async function createSimulatedKubelet(parts: KubeletParts): Promise<StartedKubelet> {
   const { node, draft, process, director, seed } = parts;
   const { clock } = process;
@@ -59,6 +67,7 @@ export async function createSimulatedKubelet(parts: KubeletParts): Promise<Start
   process.ended.addEventListener('abort', () => node.files.endProcess(processId), { once: true });
   const port = (target: KubeApi): KubeApi => apiPort(target, process, director, parts.apiWitness);
   const main = port(node.api);
+  const { devicePlugin, storage, load } = node;
   const kubelet = await createClusterKubelet(
     {
       nodeName,
@@ -77,6 +86,11 @@ export async function createSimulatedKubelet(parts: KubeletParts): Promise<Start
       keyring: { lookup: async () => [] },
       random: seededRandom(seed),
       startsAtOnce: draft.startsAtOnce,
+      ...(devicePlugin === undefined
+        ? {}
+        : { devicePlugins: { directory: deviceDirectory, ...devicePort(devicePlugin, process, director) } }),
+      ...(storage === undefined ? {} : csiOptions(csiPort(storage.driver, process, parts.csiWitness))),
+      ...(load === undefined ? {} : { eviction: { stats: observedThrough(load.stats, process) } }),
       eventSources: draft.events ? [criEvents] : [],
       podConfigs: (volumes) => ({
         ...filelessPodConfigs,

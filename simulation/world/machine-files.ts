@@ -2,6 +2,7 @@
 import { SimulatedMachine, simulatedHost } from '../../src/host/index.js';
 
 export const rootDir = '/var/lib/kubelet';
+export const deviceDirectory = `${rootDir}/device-plugins`;
 
 export async function machineFiles(): Promise<SimulatedMachine> {
   const machine = new SimulatedMachine();

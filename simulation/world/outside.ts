@@ -65,6 +65,18 @@ export class Outside {
         return this.#later(step.forMs, () => runtime.setCondition('NetworkReady', true));
       case 'reboot':
         return this.#reboot(step);
+      case 'pressure':
+        node.load?.press(step.of);
+        users.hadPressure ||= node.load !== undefined;
+        return this.#later(step.forMs, () => node.load?.becomeCalm());
+      case 'device-plugin-away':
+        node.devicePlugin?.kill();
+        return this.#later(step.forMs, () => node.devicePlugin?.start());
+      case 'device-health':
+        return node.devicePlugin?.turnHealth(step.pick);
+      case 'csi-driver-away':
+        node.storage?.driver.kill();
+        return this.#later(step.forMs, () => void node.storage?.driver.start());
       case 'disk-full':
         director.diskFull = true;
         return this.#later(step.forMs, () => {
@@ -94,11 +106,14 @@ export class Outside {
   }
 
   /** Nothing goes wrong any more. */
-  becomeCalm(): void {
+  async becomeCalm(): Promise<void> {
     const { node, director } = this.#options;
     director.becomeCalm();
     node.runtime.comeBack();
     node.runtime.setCondition('NetworkReady', true);
+    node.load?.becomeCalm();
+    node.devicePlugin?.becomeCalm();
+    await node.storage?.driver.start();
   }
 
   #onContainer(step: Extract<Step, { act: 'exit' | 'forget-container' }>): void {
@@ -144,13 +159,17 @@ export class Outside {
     }
   }
 
-  #reboot({ power, downMs }: Extract<Step, { act: 'reboot' }>): void {
+  async #reboot({ power, downMs }: Extract<Step, { act: 'reboot' }>): Promise<void> {
     const { node, control, asOutside } = this.#options;
     control.powerOff(downMs, () => {
       asOutside(() => node.runtime.reboot());
       if (power === 'kept') node.files.reboot();
       else node.files.powerCut({ unsyncedBytes: 'lost', unsyncedNames: 'undone' });
+      node.devicePlugin?.kill();
+      node.storage?.driver.kill();
     });
+    node.devicePlugin?.start();
+    await node.storage?.driver.start();
   }
 
   #later(ms: number, act: () => void): void {

@@ -1,53 +1,79 @@
 /** Pods from the drafts of a plan, and what may be expected of them in the end. */
-import type { Container, Pod, PodSpec } from '../../src/kube/index.js';
+import type { Container, Pod, PodSpec, Volume } from '../../src/kube/index.js';
 import { apiPod, type PodShape, staticPod } from '../../test/sim/pods.js';
 import type { PodDraft } from '../plan/step.js';
+import { deviceResource } from './device-plugin.js';
 
 const probe = { exec: { command: ['true'] }, periodSeconds: 5 };
 
 function containerOf(name: string, draft: PodDraft): Container {
-  const { cpu, memory, probes, preStop, volumes } = draft;
-  const amounts = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
+  const { probes, preStop, volumes, devices, claim, hostPort } = draft;
+  const isFirst = name === 'app';
+  const amounts = {
+    ...amountsOf(draft),
+    ...(isFirst && devices !== undefined ? { [deviceResource]: String(devices) } : {}),
+  };
+  const mounts = [
+    ...(volumes === true
+      ? [
+          { name: 'maps', mountPath: '/maps' },
+          { name: 'scratch', mountPath: '/scratch' },
+        ]
+      : []),
+    ...(claim === undefined ? [] : [{ name: 'data', mountPath: '/data' }]),
+  ];
   return {
     name,
     image: 'app:1',
-    ...(cpu === undefined && memory === undefined
-      ? {}
-      : { resources: { requests: amounts, limits: amounts } }),
+    ...(Object.keys(amounts).length === 0 ? {} : { resources: { requests: amounts, limits: amounts } }),
+    ...(isFirst && hostPort !== undefined
+      ? { ports: [{ containerPort: 80, hostPort, protocol: 'TCP' as const }] }
+      : {}),
     ...(probes === true ? { readinessProbe: probe, livenessProbe: probe } : {}),
     ...(preStop === true ? { lifecycle: { preStop: { exec: { command: ['true'] } } } } : {}),
-    ...(volumes === true
-      ? {
-          volumeMounts: [
-            { name: 'maps', mountPath: '/maps' },
-            { name: 'scratch', mountPath: '/scratch' },
-          ],
-        }
-      : {}),
+    ...(mounts.length === 0 ? {} : { volumeMounts: mounts }),
   };
 }
 
+function amountsOf({ cpu, memory }: PodDraft): Record<string, string> {
+  return { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
+}
+
+/** CPUs that the container has for itself where a CPU manager gives them; undefined where it shares. */
+export function exclusiveCpusOf({ guaranteed, cpu = '', memory }: PodDraft): number | undefined {
+  return guaranteed === true && memory !== undefined && /^\d+$/.test(cpu) ? Number(cpu) : undefined;
+}
+
+function volumesOf(name: string, { volumes, claim }: PodDraft): Volume[] {
+  return [
+    ...(volumes === true
+      ? [
+          {
+            name: 'maps',
+            projected: { sources: [{ configMap: { name } }, { secret: { name } }] },
+          },
+          { name: 'scratch', emptyDir: {} },
+        ]
+      : []),
+    ...(claim === undefined ? [] : [{ name: 'data', persistentVolumeClaim: { claimName: claim } }]),
+  ];
+}
+
 function shapeOf(name: string, draft: PodDraft): PodShape {
-  const { init, restartPolicy, graceSeconds, sim = {}, volumes, hostNetwork } = draft;
+  const { init, restartPolicy, graceSeconds, sim = {}, hostNetwork, guaranteed } = draft;
+  const volumes = volumesOf(name, draft);
   const names = ['app', 'other', 'third'].slice(0, draft.containers);
   const spec: Partial<PodSpec> = {
     ...(restartPolicy === undefined ? {} : { restartPolicy }),
     ...(hostNetwork === true ? { hostNetwork } : {}),
-    ...(volumes === true
-      ? {
-          volumes: [
-            {
-              name: 'maps',
-              projected: {
-                sources: [{ configMap: { name } }, { secret: { name } }],
-              },
-            },
-            { name: 'scratch', emptyDir: {} },
-          ],
-        }
-      : {}),
+    ...(volumes.length === 0 ? {} : { volumes }),
   };
-  const first: Container = { name: 'setup', image: 'app:1' };
+  const amounts = guaranteed === true ? amountsOf(draft) : {};
+  const first: Container = {
+    name: 'setup',
+    image: 'app:1',
+    ...(Object.keys(amounts).length === 0 ? {} : { resources: { requests: amounts, limits: amounts } }),
+  };
   return {
     containers: names.map((each) => containerOf(each, draft)),
     ...(init === undefined

@@ -10,7 +10,11 @@ import {
   SimRuntime,
   type SimSandbox,
 } from '../../src/runtimes/sim/index.js';
+import type { NodeDraft } from '../plan/step.js';
+import { DevicePluginProcess } from './device-plugin.js';
+import { Load } from './load.js';
 import { machineFiles } from './machine-files.js';
+import { Storage } from './storage.js';
 
 /** Takes events and keeps none: a real API drops them after an hour, and they are not the node's. */
 class EventSink extends SimulatedKubeApi {
@@ -35,26 +39,43 @@ export class OpenRuntime extends SimRuntime {
   }
 }
 
+export interface SimulatedNodeOptions {
+  readonly seed: number;
+  readonly draft: NodeDraft;
+  readonly observerOf: (clock: VirtualClock) => SimObserver;
+  /** Whether a container is one that the kubelet made. */
+  readonly counts: (container: SimContainer) => boolean;
+}
+
 export class SimulatedNode {
   readonly clock: VirtualClock;
   readonly runtime: OpenRuntime;
   readonly files: SimulatedMachine;
   readonly api: SimulatedKubeApi;
   readonly events: EventSink;
+  readonly devicePlugin: DevicePluginProcess | undefined;
+  readonly storage: Storage | undefined;
+  readonly load: Load | undefined;
 
-  private constructor(clock: VirtualClock, files: SimulatedMachine, seed: number, observer: SimObserver) {
+  private constructor(
+    clock: VirtualClock,
+    files: SimulatedMachine,
+    { seed, draft, observerOf, counts }: SimulatedNodeOptions,
+  ) {
     this.clock = clock;
     this.files = files;
-    this.runtime = new OpenRuntime({ clock, seed: String(seed), observer });
+    this.runtime = new OpenRuntime({ clock, seed: String(seed), observer: observerOf(clock) });
     this.api = new SimulatedKubeApi({ clock, rememberedCalls: 0 });
     this.events = new EventSink({ clock, rememberedCalls: 0 });
+    this.devicePlugin = draft.devices === true ? new DevicePluginProcess(clock) : undefined;
+    this.storage = draft.csi === true ? new Storage(this, counts) : undefined;
+    this.load = draft.eviction ? new Load(this.runtime, clock) : undefined;
   }
 
-  static async create(
-    seed: number,
-    observerOf: (clock: VirtualClock) => SimObserver,
-  ): Promise<SimulatedNode> {
+  static async create(options: SimulatedNodeOptions): Promise<SimulatedNode> {
     const clock = new VirtualClock(undefined, { settleTurns: 1 });
-    return new SimulatedNode(clock, await machineFiles(), seed, observerOf(clock));
+    const node = new SimulatedNode(clock, await machineFiles(), options);
+    await node.storage?.begin();
+    return node;
   }
 }

@@ -2,6 +2,7 @@
 import type { Pod } from '../../src/kube/index.js';
 import { resources } from '../../src/kube-client/index.js';
 import type { PodDraft } from '../plan/step.js';
+import { deviceResource } from './device-plugin.js';
 import { fateOf, manifestOf, podOfDraft } from './pod-of-draft.js';
 import type { SimulatedNode } from './simulated-node.js';
 
@@ -12,11 +13,20 @@ export interface WantedPod {
 }
 
 const namespace = 'default';
+/** The pod that a node is given when it has come to rest. */
+export const lastPodName = 'last';
 
 export class Users {
   /** By UID: all pods that ever were. */
   readonly pods = new Map<string, WantedPod>();
   readonly statics = new Map<string, Pod>();
+  /** By UID: pods that were taken out of the API before they had ended. */
+  readonly forced = new Set<string>();
+  /** By name: pods whose containers were asked to be resized. */
+  readonly resized = new Set<string>();
+  /** The machine has had too little for its pods. */
+  hadPressure = false;
+  #hasGuaranteed = false;
   /** The shortest grace that each pod was given. */
   readonly #graceSeconds = new Map<string, number>();
   readonly #node: SimulatedNode;
@@ -32,11 +42,27 @@ export class Users {
   async create(name: string, draft: PodDraft): Promise<void> {
     const { api } = this.#node;
     if ((await this.find(name)) !== undefined) return;
+    if (draft.devices !== undefined && !(await this.#hasDevices())) return;
     if (draft.volumes === true) await this.configure(name, 'first');
+    if (draft.claim !== undefined)
+      await this.#node.storage?.claim(draft.claim, draft.claim.startsWith('pod-') ? 'pod' : 'node');
+    this.#node.load?.add(name);
+    this.#hasGuaranteed ||= draft.guaranteed === true;
     const pod = await api.create(resources.pods, podOfDraft(name, draft));
     const { uid } = pod.metadata;
     this.pods.set(uid, { uid, name, draft });
     this.#graceSeconds.set(uid, draft.graceSeconds);
+  }
+
+  /** A scheduler gives no pod to a node that has never offered what the pod asks for. */
+  async #hasDevices(): Promise<boolean> {
+    const { items } = await this.#node.api.list(resources.nodes);
+    return items.some(({ status }) => (status?.capacity?.[deviceResource] ?? '0') !== '0');
+  }
+
+  /** A node at rest takes one more pod. */
+  async createLast(): Promise<void> {
+    await this.create(lastPodName, { containers: 1, graceSeconds: 1, memory: '1Mi' });
   }
 
   async configure(name: string, value: string): Promise<void> {
@@ -52,6 +78,7 @@ export class Users {
     const pod = await this.find(name);
     if (pod === undefined) return;
     if (graceSeconds !== undefined) this.#shorten(pod.metadata.uid, graceSeconds);
+    if (graceSeconds === 0) this.forced.add(pod.metadata.uid);
     await this.#node.api.delete(
       resources.pods,
       { namespace, name },
@@ -64,6 +91,7 @@ export class Users {
   }
 
   async resize(name: string, cpu: string): Promise<void> {
+    this.resized.add(name);
     const resized = { requests: { cpu }, limits: { cpu } };
     await this.#patch(name, { spec: { containers: [{ name: 'app', resources: resized }] } }, 'resize');
   }
@@ -94,6 +122,37 @@ export class Users {
     const fate = fateOf(pod.draft);
     // What is not started again may have ended by any of the faults.
     return fate === 'runs' && (pod.draft.restartPolicy ?? 'Always') !== 'Always' ? 'unsettled' : fate;
+  }
+
+  /** Whether a node that does what it should may refuse or evict the pod for that reason. */
+  mayFail(uid: string, reason: string | undefined): boolean {
+    if (reason === 'Evicted') return this.hadPressure;
+    const draft = this.pods.get(uid)?.draft;
+    if (draft === undefined) return false;
+    const { devices, hostPort, cpu } = draft;
+    switch (reason) {
+      case 'NodePorts':
+        return hostPort !== undefined;
+      case 'OutOfcpu':
+        return cpu !== undefined && this.#hasGuaranteed;
+      case `OutOf${deviceResource}`:
+        return devices !== undefined;
+      case 'UnexpectedAdmissionError':
+        return devices !== undefined || draft.guaranteed === true;
+      default:
+        return false;
+    }
+  }
+
+  /** What an admitted pod holds may be gone at the next start of a kubelet, which refuses it then and gives it no grace. */
+  orphaned(uid: string): void {
+    const draft = this.pods.get(uid)?.draft;
+    if (draft?.devices !== undefined || draft?.guaranteed === true) this.#shorten(uid, 0);
+  }
+
+  /** The kubelet ends a pod for the sake of the node. */
+  evicted(uid: string, graceSeconds: number): void {
+    this.#shorten(uid, graceSeconds);
   }
 
   #shorten(uid: string, graceSeconds: number): void {

@@ -107,7 +107,7 @@ export class SimulatedCsiDriver {
     this.socketPath = `${rootDir}/plugins_registry/${name}-reg.sock`;
     this.capabilities = capabilities ?? ['STAGE_UNSTAGE_VOLUME', 'SINGLE_NODE_MULTI_WRITER'];
     this.nodeInfo = { nodeId: 'sim-node', maxVolumesPerNode: 0, segments: {} };
-    this.#host = simulatedHost({ machine });
+    this.#host = simulatedHost({ machine, rememberedCalls: 0 });
     this.volumes = new CsiDriverVolumes(this.#host, options.usersOf ?? (() => []));
     this.#life.abort();
   }

@@ -1,7 +1,7 @@
 /** How full a simulated machine is: what pods use while the runtime has something of them, set by the test. */
 import type { EvictionObservation, EvictionStats } from '../../src/resources/eviction/index.js';
 import type { FsStats, PodStatsSummary } from '../../src/resources/stats/index.js';
-import type { Machine } from './machine.js';
+import type { Machine, SeenContainer } from './machine.js';
 import { nodeName } from './node-name.js';
 
 export const mi = 1024 ** 2;
@@ -13,6 +13,12 @@ export interface PodLoad {
   processes?: number;
   /** Bytes of volumes by their names. */
   volumes?: Record<string, number>;
+}
+
+/** What of a machine is looked at. */
+export interface LoadedMachine extends Pick<Machine, 'time' | 'images'> {
+  running(): readonly Pick<SeenContainer, 'podName'>[];
+  seenContainers(podName?: string): readonly Pick<SeenContainer, 'podName' | 'podUid'>[];
 }
 
 /** What one look showed, for those who judge what was made of it. */
@@ -35,9 +41,9 @@ export class NodeLoad {
   /** What each image on the node takes of the disk. */
   imageBytes = 0;
   readonly looks: Look[] = [];
-  readonly #machine: Machine;
+  readonly #machine: LoadedMachine;
 
-  constructor(machine: Machine) {
+  constructor(machine: LoadedMachine) {
     this.#machine = machine;
   }
 

@@ -26,6 +26,8 @@ export interface TestPluginOptions {
     readonly mustInclude: readonly string[];
     readonly size: number;
   }) => readonly string[];
+  /** What passes before a call is answered. Default: a turn of the event loop. */
+  readonly turn?: () => Promise<void>;
   readonly answer?: (ids: readonly string[]) => Parameters<typeof AllocateResponse.create>[0];
 }
 
@@ -61,6 +63,8 @@ export class TestPluginSockets {
     await this.#register(request, new AbortController().signal);
   }
 }
+
+const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const testDirectory = '/var/lib/kubelet/device-plugins';
 
@@ -115,7 +119,7 @@ export class TestPlugin {
   }
 
   async #answered<T>(method: PluginMethod, signal: AbortSignal, answer: () => T): Promise<T> {
-    await new Promise((resolve) => setImmediate(resolve));
+    await (this.#options.turn ?? turnOfTheLoop)();
     while (this.hanging.has(method) && this.#isAlive && !signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#waiting.add(resolve);

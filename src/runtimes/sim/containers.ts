@@ -190,7 +190,9 @@ export class SimContainers {
 
   update(id: string, resources: LinuxContainerResources | undefined): void {
     const container = this.find(id, 'failed to find container: not found');
-    if (resources !== undefined) container.resources = mergeResources(container.resources, resources);
+    if (resources === undefined) return;
+    container.resources = mergeResources(container.resources, resources);
+    this.#options.observer?.resources?.(container);
   }
 
   reopenLog(id: string): void {

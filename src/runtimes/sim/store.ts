@@ -30,6 +30,8 @@ export interface SimContainer extends StoredContainer<SimSandbox> {
 /** Told after each change; a container of a sandbox that is gone has no further ones. */
 export interface SimObserver {
   container?(container: SimContainer): void;
+  /** Its resources were changed. */
+  resources?(container: SimContainer): void;
   /** SIGTERM with what the caller of StopContainer allows for it, or SIGKILL. */
   signal?(container: SimContainer, signal: 'TERM' | 'KILL', timeoutSeconds: number): void;
   /** It was made, or is not ready any more. */
