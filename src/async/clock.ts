@@ -21,6 +21,9 @@ export class Cancelled extends Error {
   }
 }
 
+/** The reason of an abort because the whole program stops: what is half done is finished first. */
+export const programStops = new Cancelled('the program stops');
+
 export function isCancelled(error: unknown): boolean {
   return error instanceof Cancelled;
 }

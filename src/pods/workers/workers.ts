@@ -1,6 +1,6 @@
 /** The pod workers: one sequential worker per pod, and the authority on what may run. */
 
-import { type Clock, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
+import { type Clock, jitter, programStops, TaskGroup, type WorkQueue } from '../../async/index.js';
 import { isStaticPod, type Pod } from '../../kube/index.js';
 import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
 import { createPodMetrics, type PodMetrics } from '../metrics.js';
@@ -177,7 +177,7 @@ export class PodWorkers {
 
   /** Cancels what workers wait for and awaits them; containers go on. */
   async stop(): Promise<void> {
-    for (const worker of this.#workers.values()) worker.cancellation?.abort();
+    for (const worker of this.#workers.values()) worker.cancellation?.abort(programStops);
     await this.#tasks.stop();
   }
 

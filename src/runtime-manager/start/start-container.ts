@@ -1,6 +1,6 @@
 /** Starts one container: pulls its image, builds its config, creates and starts it, links its log and runs its postStart hook. */
 import { join } from 'node:path';
-import { errorText, throwIfCancelled, type YieldingSemaphore } from '../../async/index.js';
+import { errorText, programStops, throwIfCancelled, type YieldingSemaphore } from '../../async/index.js';
 import {
   type ContainerConfig,
   CriError,
@@ -198,6 +198,8 @@ async function createAndStart(
         );
       }
       happened(ports, start, 'Created', 'Container created', id);
+      // The runtime took its time, and the pod is to end by now.
+      if (signal?.reason !== programStops) throwIfCancelled(signal);
       await failAs(
         ports,
         start,
