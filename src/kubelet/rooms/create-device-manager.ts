@@ -1,4 +1,5 @@
 /** Builds the device manager: gives it the configuration, the machine, the pods and the runtime. */
+import { dirname } from 'node:path/posix';
 import { ContainerState, type CriRuntime, criLabels } from '../../cri/index.js';
 import type { Pod, ResourceStatus } from '../../kube/index.js';
 import type { PluginHandler } from '../../plugins/index.js';
@@ -128,6 +129,8 @@ export async function createDeviceManager(
 async function hasEntries({ machine }: DeviceManagerSettings, directory: string): Promise<boolean> {
   try {
     await machine.files.mkdir(directory, { mode: 0o755, recursive: true });
+    // The record in it is there after a power cut only if the directory is.
+    await machine.files.syncDirectory(dirname(directory));
     const names = await machine.files.readdir(directory);
     return names.some((name) => !name.startsWith('.'));
   } catch {

@@ -43,4 +43,6 @@ export async function makeRootDirectories(files: HostFiles, rootDir: string): Pr
   );
   for (const dir of [rootDir, ...below]) await files.mkdir(dir, { recursive: true, mode: ownerAndGroup });
   await files.mkdir(path.join(rootDir, 'checkpoints'), { recursive: true, mode: 0o700 });
+  // What is made durable in them is there after a power cut only if they are.
+  for (const dir of [path.dirname(rootDir), rootDir]) await files.syncDirectory(dir);
 }
