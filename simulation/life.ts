@@ -116,10 +116,10 @@ class Life {
         after: (call, answer) => this.#afterApi(call, answer, statusBook),
         told: (plural, object) => this.#told(plural, object),
       },
-      criWitness: (method, request, reaches) => {
+      criWitness: (method, request, reaches, askedMs) => {
         // Both requests name a container.
         const { containerId = '' } = request as { readonly containerId?: string };
-        if (method === 'startContainer' && reaches) this.#judgeStart(containerId, book);
+        if (method === 'startContainer' && reaches) this.#judgeStart(containerId, askedMs, book);
         if (method === 'stopContainer' && !reaches) book.couldNotStop(containerId);
       },
       csiWitness: () => volumes.served(),
@@ -260,13 +260,13 @@ class Life {
     if (deletionTimestamp !== undefined && !this.#deleting.has(uid)) this.#deleting.set(uid, this.#nowMs);
   }
 
-  #judgeStart(id: string, book: RuntimeBook): void {
+  #judgeStart(id: string, askedMs: number, book: RuntimeBook): void {
     const known = book.containers.get(id);
     const heardMs = known === undefined ? undefined : this.#deleting.get(known.podUid);
-    if (known === undefined || heardMs === undefined || this.#nowMs - heardMs <= lateStartMs) return;
+    if (known === undefined || heardMs === undefined || askedMs - heardMs <= lateStartMs) return;
     this.#report(
       'what is stopped stays stopped',
-      `container ${known.podUid}/${known.name} was started ${this.#nowMs - heardMs} ms after the kubelet heard that its pod is deleted`,
+      `container ${known.podUid}/${known.name} was to be started ${askedMs - heardMs} ms after the kubelet heard that its pod is deleted`,
     );
   }
 

@@ -24,7 +24,13 @@ const repeatable = /^(stop|remove|update|pullImage)/;
 const waiting = /^(startContainer|stopContainer|execSync|exec|attach|portForward|pullImage)$/;
 
 /** Told of each unary call when it reaches the runtime, or that it never does. */
-export type CriWitness = (method: CriMethodName, request: object, reaches: boolean) => void;
+export type CriWitness = (
+  method: CriMethodName,
+  request: object,
+  reaches: boolean,
+  /** When the kubelet made the call, which may be before it arrives. */
+  askedMs: number,
+) => void;
 
 export function criPort(
   target: CriRuntime,
@@ -54,8 +60,9 @@ function criUnary(
   const isChange = !looks.test(method);
   const isRepeatable = !isChange || repeatable.test(method);
   const isWaiting = waiting.test(method);
-  return (request, options) =>
-    process.call({
+  return (request, options) => {
+    const askedMs = process.clock.monotonic();
+    return process.call({
       port: 'cri',
       name: method,
       about: subjectOf(request),
@@ -63,25 +70,25 @@ function criUnary(
       isRepeatable,
       signal: options?.signal,
       effect: (signal) => {
-        witness(method, request, true);
+        witness(method, request, true, askedMs);
         if (!isWaiting) return target(request, options);
         const { controller, unlink } = linkedController(signal, process.ended);
         return target(request, { ...options, signal: controller.signal })
           .catch((error: unknown) => {
             // A runtime that is away does nothing, either.
-            witness(method, request, false);
+            witness(method, request, false, askedMs);
             throw error;
           })
           .finally(unlink);
       },
       // A plan names codes of this port only.
       failure: (code) => {
-        witness(method, request, false);
+        witness(method, request, false, askedMs);
         return new CriError(code as CriCodeName, `${method} fails by chance`);
       },
       lostAnswer: () => new CriError('Unavailable', 'error reading from server: EOF'),
       givenUp: () => {
-        witness(method, request, false);
+        witness(method, request, false, askedMs);
         return options?.signal?.aborted
           ? new CriError('Canceled', 'context canceled')
           : new CriError('DeadlineExceeded', 'context deadline exceeded');
@@ -89,6 +96,7 @@ function criUnary(
       // The client of a runtime ends each call at its deadline.
       ...(options?.timeoutMs === undefined ? {} : { patienceMs: options.timeoutMs }),
     });
+  };
 }
 
 function criStream(
