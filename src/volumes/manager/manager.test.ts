@@ -377,6 +377,30 @@ describe('volumes of an earlier run', () => {
     expect(plain.tearDowns).toEqual([]);
   });
 
+  it('are torn down when their pod ends, though the start could not read the directories', async () => {
+    const { manager, plain, host, gone, clock } = await setUp();
+    const target = `${rootDir}/pods/u1/volumes/fake~plain/v`;
+    await host.files.mkdir(target, { recursive: true });
+    await host.mounts.mount({ source: 'tmpfs', target, fsType: 'tmpfs' });
+    plain.onTearDown = async () => {
+      await host.mounts.unmount(target);
+      await host.files.rmdir(target);
+    };
+    let reads = 0;
+    host.inject({
+      at: ({ operation }) => operation === 'readdir' && reads++ === 0,
+      when: 'before',
+      effect: { kind: 'fail', code: 'ENOSPC' },
+    });
+    await manager.start();
+    expect(manager.exist('u1')).toBe(false);
+    gone.add('u1');
+    const wait = outcome(manager.waitForUnmounts(podWith([emptyDir('v')]), never));
+    await clock.advance(10_000);
+    expect(wait.text).toBe('done');
+    expect(plain.tearDowns).toEqual([{ podUid: 'u1', innerName: 'v' }]);
+  });
+
   it('of unknown kinds are unmounted once and removed if empty', async () => {
     const { manager, host, gone, clock, entries } = await setUp();
     const [mounted, kept] = ['a', 'b'].map((name) => `${rootDir}/pods/old/volumes/other~kind/${name}`);

@@ -18,7 +18,7 @@ import type { NodeIdentity } from './node-affinity.js';
 import { OperationExecutor } from './operation-executor.js';
 import { PodProcessor } from './pod-processor.js';
 import { Reconciler, type VolumePods } from './reconciler.js';
-import { reconstruct } from './reconstruct.js';
+import { reconstruct, reconstructPod } from './reconstruct.js';
 import { RecoveryRecorder } from './recovery-recorder.js';
 import { VolumeRecorder } from './volume-recorder.js';
 import { VolumeWaits } from './volume-waits.js';
@@ -139,6 +139,7 @@ export class VolumeManager {
       until: (isDone, signal) => this.#reconciler.until(isDone, signal),
       exist: (uid) => this.exist(uid),
       podDirectory,
+      findAgain: (uid) => this.#findAgain(uid),
     });
   }
 
@@ -278,6 +279,19 @@ export class VolumeManager {
       this.#tasks.start('reading what is attached', (signal) => this.#readAttached(signal));
     }
     this.#reconciler.open();
+  }
+
+  /** Of a pod that is known to have no volume. */
+  async #findAgain(uid: string): Promise<boolean> {
+    const { host, rootDir, plugins } = this.#options;
+    const found = await reconstructPod(host, rootDir, plugins, uid);
+    const { devices } = this.#operator.actual;
+    this.#operator.adopt(
+      this.#labels.known(found.mounts),
+      this.#labels.known(found.devices.filter(({ uniqueName }) => !devices.has(uniqueName))),
+    );
+    this.#reconciler.look();
+    return found.mounts.length > 0;
   }
 
   /** Until this is known, an attached volume might be unmounted and detached too early. */

@@ -70,6 +70,19 @@ export function pluginDirectory(rootDir: string, podUid: string, pluginName: str
   return join(rootDir, 'pods', podUid, 'volumes', escapePluginName(pluginName));
 }
 
+/** The same for one pod whose directories could not be read then. */
+export async function reconstructPod(
+  host: Host,
+  rootDir: string,
+  plugins: readonly VolumePlugin[],
+  podUid: string,
+): Promise<Pick<Reconstruction, 'mounts' | 'devices'>> {
+  const problems: string[] = [];
+  const { dirs } = await directoriesOfPod(host, rootDir, podUid, (problem) => problems.push(problem));
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  return judgeDirectories(dirs, rootDir, plugins, await identify(dirs, plugins));
+}
+
 export async function reconstruct(
   host: Host,
   rootDir: string,
@@ -176,32 +189,55 @@ function specFromName(name: string): VolumeSpec {
   };
 }
 
+interface PodDirectoriesFound {
+  readonly dirs: readonly VolumeDirectory[];
+  readonly subPaths: readonly StrandedSubPaths[];
+}
+
 async function directoriesOfPods(
-  { files }: Host,
+  host: Host,
   rootDir: string,
   onProblem: (problem: string) => void,
-): Promise<{ dirs: VolumeDirectory[]; subPaths: StrandedSubPaths[] }> {
-  const list = async (path: string): Promise<readonly string[]> => {
-    try {
-      return await files.readdir(path);
-    } catch (error) {
-      if (!isMissing(error) && !isHostError(error, 'ENOTDIR')) onProblem(`${path}: ${errorText(error)}`);
-      return [];
-    }
-  };
+): Promise<PodDirectoriesFound> {
   const dirs: VolumeDirectory[] = [];
   const subPaths: StrandedSubPaths[] = [];
-  for (const podUid of await list(join(rootDir, 'pods'))) {
-    for (const mode of ['Filesystem', 'Block'] as const) {
-      for (const dir of await list(join(rootDir, 'pods', podUid, placeOf[mode]))) {
-        for (const name of await list(join(rootDir, 'pods', podUid, placeOf[mode], dir))) {
-          dirs.push({ mode, podUid, pluginDirectory: dir, name });
-        }
-      }
-    }
-    for (const innerName of await list(subPathsDirectory(join(rootDir, 'pods', podUid)))) {
-      subPaths.push({ podUid, innerName });
-    }
+  for (const podUid of await listed(host, join(rootDir, 'pods'), onProblem)) {
+    const found = await directoriesOfPod(host, rootDir, podUid, onProblem);
+    dirs.push(...found.dirs);
+    subPaths.push(...found.subPaths);
   }
   return { dirs, subPaths };
+}
+
+async function directoriesOfPod(
+  host: Host,
+  rootDir: string,
+  podUid: string,
+  onProblem: (problem: string) => void,
+): Promise<PodDirectoriesFound> {
+  const list = (path: string): Promise<readonly string[]> => listed(host, path, onProblem);
+  const pod = join(rootDir, 'pods', podUid);
+  const dirs: VolumeDirectory[] = [];
+  for (const mode of ['Filesystem', 'Block'] as const) {
+    for (const dir of await list(join(pod, placeOf[mode]))) {
+      for (const name of await list(join(pod, placeOf[mode], dir))) {
+        dirs.push({ mode, podUid, pluginDirectory: dir, name });
+      }
+    }
+  }
+  const subPaths = (await list(subPathsDirectory(pod))).map((innerName) => ({ podUid, innerName }));
+  return { dirs, subPaths };
+}
+
+async function listed(
+  { files }: Host,
+  path: string,
+  onProblem: (problem: string) => void,
+): Promise<readonly string[]> {
+  try {
+    return await files.readdir(path);
+  } catch (error) {
+    if (!isMissing(error) && !isHostError(error, 'ENOTDIR')) onProblem(`${path}: ${errorText(error)}`);
+    return [];
+  }
 }

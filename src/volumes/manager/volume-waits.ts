@@ -26,6 +26,8 @@ export interface VolumeWaitsOptions {
   /** Whether any volume of the pod is or may be mounted. */
   readonly exist: (uid: string) => boolean;
   readonly podDirectory: (uid: string) => string;
+  /** Looks for volumes of the pod that were not found at the start, so that they are unmounted. Returns whether there are any. */
+  readonly findAgain: (uid: string) => Promise<boolean>;
 }
 
 export class VolumeWaits {
@@ -65,8 +67,22 @@ export class VolumeWaits {
 
   /** Resolves once none of the pod's volumes is or may be mounted. Nothing of the pod may be running. */
   async unmounted(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { clock, host, operator, ready, until, exist, podDirectory } = this.#options;
+    const { host, podDirectory, findAgain } = this.#options;
     const { uid } = pod.metadata;
+    await this.#untilNoneIsKnown(uid, signal);
+    const volumes = join(podDirectory(uid), 'volumes');
+    // Usually nothing is left, and reading the mount table is slow where many pods run.
+    if (await hasNothingIn(host, volumes)) return;
+    // Directories that could not be read at the start: what is mounted there was not known.
+    if (await findAgain(uid)) await this.#untilNoneIsKnown(uid, signal);
+    const left = await mountPointsUnder(host, volumes);
+    if (left.length === 0) return;
+    const targets = left.map(({ target }) => target);
+    throw new Error(unmountWaitText(targets, 'no volume of the pod accounts for these mounts; unmount them'));
+  }
+
+  async #untilNoneIsKnown(uid: string, signal: AbortSignal): Promise<void> {
+    const { clock, operator, ready, until, exist } = this.#options;
     try {
       await withTimeout(clock, volumeWaitMs, signal, async (limit) => {
         await ready();
@@ -78,13 +94,6 @@ export class VolumeWaits {
       const names = ofPod.map(({ uniqueName }) => uniqueName);
       throw new Error(unmountWaitText(names, problemText(error)), { cause: error });
     }
-    const volumes = join(podDirectory(uid), 'volumes');
-    // Usually nothing is left, and reading the mount table is slow where many pods run.
-    if (await hasNothingIn(host, volumes)) return;
-    const left = await mountPointsUnder(host, volumes);
-    if (left.length === 0) return;
-    const targets = left.map(({ target }) => target);
-    throw new Error(unmountWaitText(targets, 'no volume of the pod accounts for these mounts; unmount them'));
   }
 
   async #isLimitReached(pod: Pod, unattached: readonly string[], signal: AbortSignal): Promise<boolean> {
