@@ -237,8 +237,11 @@ export function groupByPod(
     }
     group.containers.push(container);
   }
+  // Field by field: Node 20 gives each copy by spread that gets more fields a hidden class of its own, 200 bytes.
   return [...groups.values()].map((group) => ({
-    ...group,
+    uid: group.uid,
+    name: group.name,
+    namespace: group.namespace,
     sandboxes: group.sandboxes.map(observeSandbox).sort(newestAttemptFirst),
     containers: group.containers.sort(newestListedFirst).map(observeContainer),
     observedAtMs,

@@ -28,18 +28,20 @@ export const resizedResources = ['memory', 'cpu'] as const satisfies readonly Re
 /** A container's desired resources: its own, and the pod's limits where it has none. */
 export function wantedResources(pod: Pod, container: AnyContainer): ResourceRequirements {
   const { requests = {}, limits = {} } = container.resources ?? {};
-  const limitOf = (name: ResizedResource): Record<string, string> => {
+  const limitOf = (name: ResizedResource): string | undefined => {
     const own = limits[name];
-    const limit =
-      own === undefined || quantityMillis(own) === 0 ? (pod.spec.resources?.limits?.[name] ?? own) : own;
-    return limit === undefined ? {} : { [name]: limit };
+    return own === undefined || quantityMillis(own) === 0 ? (pod.spec.resources?.limits?.[name] ?? own) : own;
   };
-  const requestOf = (name: ResizedResource): Record<string, string> =>
-    requests[name] === undefined ? {} : { [name]: requests[name] };
-  return {
-    requests: { ...requestOf('cpu'), ...requestOf('memory') },
-    limits: { ...limitOf('cpu'), ...limitOf('memory') },
-  };
+  return { requests: resizable((name) => requests[name]), limits: resizable(limitOf) };
+}
+
+function resizable(quantityOf: (name: ResizedResource) => string | undefined): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of ['cpu', 'memory'] as const) {
+    const quantity = quantityOf(name);
+    if (quantity !== undefined) found[name] = quantity;
+  }
+  return found;
 }
 
 export function amountsOf({ requests, limits }: ResourceRequirements = {}): ResourceAmounts {
