@@ -112,6 +112,9 @@ export async function createSimulatedKubelet(parts: KubeletParts): Promise<Start
         imageGCHighThresholdPercent: 100,
         resolvConf: '',
         podLogsDir: '',
+        ...(draft.eviction
+          ? { evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '15%' } }
+          : {}),
         ...(draft.cpuManager ? { cpuManagerPolicy: 'static', systemReserved: { cpu: '1' } } : {}),
       },
       sources: [

@@ -27,6 +27,7 @@ export class Users {
   /** The machine has had too little for its pods. */
   hadPressure = false;
   #hasGuaranteed = false;
+  #sawDevices = false;
   /** The shortest grace that each pod was given. */
   readonly #graceSeconds = new Map<string, number>();
   readonly #node: SimulatedNode;
@@ -42,7 +43,7 @@ export class Users {
   async create(name: string, draft: PodDraft): Promise<void> {
     const { api } = this.#node;
     if ((await this.find(name)) !== undefined) return;
-    if (draft.devices !== undefined && !(await this.#hasDevices())) return;
+    if (draft.devices !== undefined && !(await this.#hadDevices())) return;
     if (draft.volumes === true) await this.configure(name, 'first');
     if (draft.claim !== undefined)
       await this.#node.storage?.claim(draft.claim, draft.claim.startsWith('pod-') ? 'pod' : 'node');
@@ -55,9 +56,11 @@ export class Users {
   }
 
   /** A scheduler gives no pod to a node that has never offered what the pod asks for. */
-  async #hasDevices(): Promise<boolean> {
+  async #hadDevices(): Promise<boolean> {
+    if (this.#sawDevices) return true;
     const { items } = await this.#node.api.list(resources.nodes);
-    return items.some(({ status }) => (status?.capacity?.[deviceResource] ?? '0') !== '0');
+    this.#sawDevices = items.some(({ status }) => (status?.capacity?.[deviceResource] ?? '0') !== '0');
+    return this.#sawDevices;
   }
 
   /** A node at rest takes one more pod. */
