@@ -88,10 +88,12 @@ export class HolderBook implements SimObserver {
     }
   }
 
-  /** CPUs that one container has for itself. */
-  get exclusiveCpus(): ReadonlySet<number> {
-    const things = [...this.#holders.keys()].filter((thing) => thing.startsWith('CPU '));
-    return new Set(things.map((thing) => Number(thing.slice(4))));
+  /** CPUs that one container has for itself, other than this one. */
+  exclusiveCpusBeside(id: string): ReadonlySet<number> {
+    const cpus = new Set<number>();
+    for (const [thing, holders] of this.#holders)
+      if (thing.startsWith('CPU ') && !holders.has(id)) cpus.add(Number(thing.slice(4)));
+    return cpus;
   }
 }
 
@@ -101,11 +103,12 @@ export function intruders(
   book: HolderBook,
   shares: HolderBookOptions['promised'],
 ): string[] {
-  const exclusive = book.exclusiveCpus;
-  if (exclusive.size === 0) return [];
   return containers.flatMap((container) => {
     const promised = shares(container);
     if (promised === undefined || promised.cpus !== undefined) return [];
+    // A resize that is refused leaves a container the CPUs that nobody promises it any more.
+    const exclusive = book.exclusiveCpusBeside(container.id);
+    if (exclusive.size === 0) return [];
     const cpus = cpusOf(container);
     const taken = cpus.length === 0 ? [...exclusive] : cpus.filter((cpu) => exclusive.has(cpu));
     return taken.length === 0
