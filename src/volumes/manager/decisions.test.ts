@@ -134,6 +134,15 @@ describe('planVolumes', () => {
       expected: ['remount v'],
     },
     {
+      rule: 'verifies a volume for the pod that has it before another one tries to get it',
+      world: {
+        desired: [onDevice('d', 'new'), onDevice('d', 'holder')],
+        mounts: [{ ...deviceMount('d', 'holder'), state: 'uncertain', reconstructed: true }],
+      },
+      // One operation on a device at a time.
+      expected: ['remount d'],
+    },
+    {
       rule: 'unmounts an unwanted volume once nothing of its pod runs',
       world: { mounts: [actual('v')], gone: ['u1'] },
       expected: ['unmount v'],

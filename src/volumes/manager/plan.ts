@@ -98,7 +98,7 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
     const name = operationsByMode[mount.mode].unmount;
     consider({ name, key: keyOf(name, mount, false), because, mount });
   }
-  for (const [wantedKey, wanted] of desired) {
+  for (const [wantedKey, wanted] of holdersFirst(input)) {
     const mount = actual.mounts.get(wantedKey);
     const because = mountReason(mount);
     if (because === undefined) {
@@ -133,6 +133,19 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
     consider({ name, key, because: deviceReason(device, input), device });
   }
   return { operations, retryAtMs, isHeldBack, unattached, otherwiseLabelled, blocked };
+}
+
+/**
+ * Mounts of one device share a back-off. Those that are there come first: a volume for one pod alone is verified for the pod
+ * that has it before it is refused to another one, else the refusals take every turn.
+ */
+function* holdersFirst({ desired, actual }: VolumePlanInput): Generator<[string, WantedMount]> {
+  const isHolder = (key: string): boolean => {
+    const mount = actual.mounts.get(key);
+    return mount !== undefined && (mount.state === 'mounted' || mount.reconstructed);
+  };
+  for (const entry of desired) if (isHolder(entry[0])) yield entry;
+  for (const entry of desired) if (!isHolder(entry[0])) yield entry;
 }
 
 function keyOf(name: OperationName, mount: WantedMount | ActualMount, hasDevice: boolean): OperationKey {
