@@ -13,7 +13,7 @@ export const answersKept = {
 /** An answer that is shorter costs no more than the word that it is the same. */
 export const shortestKept = 64;
 
-type KeptAnswer =
+type RecordedAnswer =
   | { readonly text: string; readonly list?: undefined; readonly bytes: number }
   | { readonly text?: undefined; readonly list: KeptList; readonly bytes: number };
 
@@ -27,7 +27,7 @@ export interface AnswerFields {
 const sameAsBefore: AnswerFields = { json: ',"r":1', isNews: false };
 
 export class AnswerBook {
-  readonly #answers = new BoundedMap<string, KeptAnswer>({
+  readonly #answers = new BoundedMap<string, RecordedAnswer>({
     ...answersKept,
     bytesOf: (key, { bytes }) => textBytes(key) + bytes,
   });
