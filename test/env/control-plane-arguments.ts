@@ -49,6 +49,23 @@ export function apiServerArguments(etcdUrl: string, { pki, port, more = [] }: Se
   ];
 }
 
+/** Who kube-apiserver is for programs that serve APIs through it. */
+export const frontProxy = 'front-proxy-client';
+
+/** What kube-apiserver needs to pass calls on to other programs, and to say whose they are. */
+export function aggregationArguments(pki: ClusterPki): string[] {
+  return [
+    '--enable-aggregator-routing=true',
+    `--requestheader-client-ca-file=${pki.path('ca.crt')}`,
+    `--requestheader-allowed-names=${frontProxy}`,
+    '--requestheader-username-headers=X-Remote-User',
+    '--requestheader-group-headers=X-Remote-Group',
+    '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+    `--proxy-client-cert-file=${pki.path(`${frontProxy}.crt`)}`,
+    `--proxy-client-key-file=${pki.path(`${frontProxy}.key`)}`,
+  ];
+}
+
 export function controllerArguments(name: Controller, { pki, port, more = [] }: Served): string[] {
   const kubeconfig = pki.path(`${name}.kubeconfig`);
   return [

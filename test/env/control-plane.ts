@@ -17,10 +17,12 @@ import { freePort, machineAddress } from './addresses.js';
 import { answers, answersTls } from './answers.js';
 import { type CommandResult, runCommand } from './command.js';
 import {
+  aggregationArguments,
   apiServerArguments,
   type Controller,
   controllerArguments,
   etcdArguments,
+  frontProxy,
 } from './control-plane-arguments.js';
 import { controlPlaneProgram, etcdProgram, type KubernetesVersion } from './control-plane-binaries.js';
 import { ClusterPki, certificateUser } from './control-plane-pki.js';
@@ -41,6 +43,8 @@ export interface ControlPlaneOptions {
   readonly apiServerVersion?: KubernetesVersion;
   /** `newer`: one that the server can stream lists with. Default: the machine's package. */
   readonly etcd?: 'packaged' | 'newer';
+  /** Whether other programs may serve APIs through kube-apiserver, which reaches them by the endpoints of a Service. Default: no. */
+  readonly aggregation?: boolean;
   /** Added to kube-apiserver's command line. */
   readonly apiServerArgs?: readonly string[];
   /** Added to kube-controller-manager's command line. */
@@ -248,6 +252,7 @@ export class ControlPlane {
     this.pki.issueFiles('kubelet-client', {
       subject: { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] },
     });
+    this.pki.issueFiles(frontProxy, { subject: { commonName: frontProxy } });
     const identity = (name: string, commonName: string, organizations: readonly string[] = []): void => {
       const pair = this.pki.issue({ subject: { commonName, organizations } });
       this.pki.kubeconfig(name, this.url, certificateUser(pair));
@@ -269,7 +274,8 @@ export class ControlPlane {
   }
 
   async #defineApiServer(): Promise<void> {
-    const more = this.#options.apiServerArgs ?? [];
+    const { apiServerArgs = [], aggregation = false } = this.#options;
+    const more = [...(aggregation ? aggregationArguments(this.pki) : []), ...apiServerArgs];
     const args = apiServerArguments(this.#etcdUrl, { pki: this.pki, port: this.#port, more });
     const connection = await this.connect();
     this.#admin = connection.client();

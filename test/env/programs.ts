@@ -118,7 +118,7 @@ export const notInstalled: Readonly<Record<string, string>> = {
   btrfs: 'of btrfs-progs; no test has such a disk',
   node: 'runs the tests',
   npm: 'starts them',
-  go: 'builds the control plane, csi-sanity and the newer containerd, unless KUBEBUILDER_ASSETS, CSI_SANITY and CONTAINERD_BIN name theirs',
+  go: 'builds the control plane, csi-sanity, metrics-server and the newer containerd, unless KUBEBUILDER_ASSETS, CSI_SANITY, METRICS_SERVER and CONTAINERD_BIN name theirs',
   getsubids: 'of uidmap; tests simulate it',
   hello: 'the sample that the test of the installation installs and removes',
   iscsiadm: 'of open-iscsi; tests simulate it',

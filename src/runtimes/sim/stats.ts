@@ -4,6 +4,8 @@ import { scheduledSum, scheduledValue } from './schedule.js';
 import type { SimContainer, SimSandbox } from './store.js';
 
 const idleMemoryBytes = 1024 * 1024;
+/** What a start takes. A metrics-server shows nothing of a pod with a container that has used no CPU time at all. */
+const startCpuMs = 1;
 
 /** What a container uses now, and all the CPU time that it has used. */
 export interface SimUsage {
@@ -19,7 +21,7 @@ export function simUsage({ state, script }: SimContainer, atNs: bigint): SimUsag
   const { cpus, memoryBytes } = script.usage;
   const endNs = state.kind === 'exited' ? state.finishedAt : atNs;
   const ranMs = Math.max(0, Number(endNs - state.startedAt) / 1e6);
-  const cpuMs = cpus === undefined ? 0 : scheduledSum(cpus, ranMs);
+  const cpuMs = startCpuMs + (cpus === undefined ? 0 : scheduledSum(cpus, ranMs));
   if (state.kind === 'exited') return { ...nothing, cpuMs };
   return {
     cpus: cpus === undefined ? 0 : scheduledValue(cpus, ranMs),
