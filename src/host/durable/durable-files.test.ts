@@ -201,6 +201,14 @@ describe('the store', () => {
     expect(told).toEqual([]);
   });
 
+  it('removes what an interrupted replacement left beside it', async () => {
+    const { host, store } = world();
+    await store.write(path, 'whole');
+    await host.files.writeFile(`${path}.tmp`, 'half');
+    expect(await store.read(path, (text) => text)).toEqual({ kind: 'found', value: 'whole' });
+    expect(await host.files.readdir('/var/agent')).toEqual(['state']);
+  });
+
   it('is not waited for by an agent that stops', async () => {
     const host = simulatedHost();
     const stopping = new AbortController();

@@ -93,7 +93,7 @@ export class DurableFiles {
   async read<T>(path: string, parse: (text: string) => T): Promise<DurableFileRead<T>> {
     const { files, clock, observer } = this.#options;
     try {
-      const text = await this.#readPatiently(path);
+      const text = await this.#readPatiently(path, () => this.#removeInterrupted(path));
       if (text === undefined) return { kind: 'missing' };
       return { kind: 'found', value: parse(text) };
     } catch (error) {
@@ -167,11 +167,24 @@ export class DurableFiles {
     await this.#change(path, { kind: 'remove' });
   }
 
-  async #readPatiently(path: string): Promise<string | undefined> {
+  /** What a replacement left that was cut off: nobody may write the file again for long. */
+  async #removeInterrupted(path: string): Promise<void> {
+    if (this.#running.has(path)) return;
+    // A failure does not concern the reader: the next replacement removes it, too.
+    await removeEntry(this.#options.files, `${path}${temporarySuffix}`).catch(() => undefined);
+  }
+
+  async #readPatiently(
+    path: string,
+    first: () => Promise<void> = async () => {},
+  ): Promise<string | undefined> {
     const { files, clock, limitMs, signal } = this.#options;
     for (let waitMs = firstShortageMs; ; waitMs *= 2) {
       try {
-        return await withTimeout(clock, limitMs, signal, () => readWholeFile(files, path));
+        return await withTimeout(clock, limitMs, signal, async () => {
+          await first();
+          return readWholeFile(files, path);
+        });
       } catch (error) {
         if (!isShortage(error) || waitMs > longestShortageMs) throw error;
         await sleep(clock, waitMs, signal);
