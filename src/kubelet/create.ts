@@ -97,6 +97,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     timeline,
     sources: sourceNames(settings),
     change: withoutGatedFields(settings.gates),
+    onDeleted: (deleted) => links.handlers.ifConnected?.deleted(deleted),
   });
   const allSourcesReady = (): boolean => podConfig.allSourcesReady;
   const reasons = new ReasonCache();

@@ -30,7 +30,7 @@ export interface PodHandlersOptions {
   readonly timeline: Timeline;
   readonly pods: PodManager;
   readonly workers: PodWorkers;
-  readonly config: Pick<PodConfig, 'allSourcesReady' | 'deleted'>;
+  readonly config: Pick<PodConfig, 'allSourcesReady'>;
   readonly statuses: {
     get(uid: string): PodStatus | undefined;
     set(pod: Pod, status: PodStatus): void;
@@ -243,6 +243,14 @@ export class PodHandlers {
     }
   }
 
+  /**
+   * Ends pods that have a worker as soon as their deletion is known. The update that tells of it waits while the runtime does
+   * not answer, or another pod's admission takes its time, and nothing of a deleted pod may start meanwhile.
+   */
+  deleted(pods: readonly Pod[]): void {
+    this.updates(pods.filter(({ metadata: { uid } }) => this.#options.workers.stateOf(uid) !== undefined));
+  }
+
   removals(removed: readonly Pod[]): void {
     const { pods, workers, config, timeline, clock, allocation } = this.#options;
     const startMs = clock.monotonic();
@@ -282,18 +290,13 @@ export class PodHandlers {
     }
   }
 
-  /** Makes the workers sync these pods again. One whose deletion is known is not synced as if it went on. */
+  /** Makes the workers sync these pods again. */
   syncs(uids: readonly string[]): void {
-    const { pods, workers, clock, config } = this.#options;
+    const { pods, workers, clock } = this.#options;
     const startMs = clock.monotonic();
     for (const uid of uids) {
       const pod = pods.byUid(uid);
       if (pod === undefined || this.#waiting.has(uid)) continue;
-      const deleted = pod.metadata.deletionTimestamp === undefined ? config.deleted(uid) : undefined;
-      if (deleted !== undefined) {
-        this.updates([deleted]);
-        continue;
-      }
       const mirror = pods.mirrorOf(pod);
       workers.update({ type: 'sync', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
     }

@@ -14,6 +14,8 @@ export interface PodConfigOptions {
   readonly sources: readonly SourceName[];
   /** Changes pods as they come in; the same pod must become the same object. Default: they stay as they are. */
   readonly change?: ((pod: Pod) => Pod) | undefined;
+  /** Told of pods whose deletion is known, before the update that says so, which may have to wait, is in the channel. */
+  readonly onDeleted?: (pods: readonly Pod[]) => void;
 }
 
 export class PodConfig {
@@ -52,15 +54,6 @@ export class PodConfig {
       return newest?.metadata.deletionTimestamp === undefined ? pod : newest;
     });
     return { ...update, pods };
-  }
-
-  /** The pod as its source deleted it, also while the update that says so waits; undefined for one that nobody deleted. */
-  deleted(uid: string): Pod | undefined {
-    for (const known of this.#known.values()) {
-      const pod = known.get(uid);
-      if (pod?.metadata.deletionTimestamp !== undefined) return pod;
-    }
-    return undefined;
   }
 
   /** Notes that the loop has handled an update of the source. */
@@ -102,6 +95,7 @@ export class PodConfig {
       );
     }
     this.#tellUnreadable(source, merge);
+    for (const { op, pods } of merge.updates) if (op === 'DELETE') this.#options.onDeleted?.(pods);
     for (const update of merge.updates) await this.updates.send(update, signal);
   }
 
