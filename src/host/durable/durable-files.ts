@@ -9,6 +9,7 @@ import { HostError, type HostFiles } from '../host.js';
 import { namesIn } from '../names-in.js';
 import { readWholeFile } from './read-whole-file.js';
 import {
+  nextSuffix,
   type ReplaceFileOptions,
   removeEntry,
   replacedPath,
@@ -93,7 +94,9 @@ export class DurableFiles {
   async read<T>(path: string, parse: (text: string) => T): Promise<DurableFileRead<T>> {
     const { files, clock, observer } = this.#options;
     try {
-      const text = await this.#readPatiently(path, () => this.#removeInterrupted(path));
+      const text = await this.#readPatiently(path, () =>
+        this.#removeInterrupted(path, [temporarySuffix, nextSuffix]),
+      );
       if (text === undefined) return { kind: 'missing' };
       return { kind: 'found', value: parse(text) };
     } catch (error) {
@@ -120,7 +123,8 @@ export class DurableFiles {
     const { files } = this.#options;
     const temporary = `${path}${temporarySuffix}`;
     try {
-      const text = await this.#readPatiently(temporary);
+      // Nobody was told of what lies beside what outlasts a process.
+      const text = await this.#readPatiently(temporary, () => this.#removeInterrupted(path, [nextSuffix]));
       if (text !== undefined && (await isAsNew(files, temporary, path))) {
         const value = parse(text);
         // Before anything else is written there, since a replacement begins by removing what is in its way. A disk that
@@ -168,10 +172,12 @@ export class DurableFiles {
   }
 
   /** What a replacement left that was cut off: nobody may write the file again for long. */
-  async #removeInterrupted(path: string): Promise<void> {
+  async #removeInterrupted(path: string, suffixes: readonly string[]): Promise<void> {
     if (this.#running.has(path)) return;
-    // A failure does not concern the reader: the next replacement removes it, too.
-    await removeEntry(this.#options.files, `${path}${temporarySuffix}`).catch(() => undefined);
+    for (const suffix of suffixes) {
+      // A failure does not concern the reader: the next replacement removes it, too.
+      await removeEntry(this.#options.files, `${path}${suffix}`).catch(() => undefined);
+    }
   }
 
   async #readPatiently(

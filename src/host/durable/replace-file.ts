@@ -18,7 +18,7 @@ export interface ReplaceFileOptions {
 /** Suffix of a replacement until it is complete. A crash may leave one; the file's next replacement removes it. */
 export const temporarySuffix = '.tmp';
 /** Of a replacement beside one that outlasts the process and could not be finished. */
-const nextSuffix = `.next${temporarySuffix}`;
+export const nextSuffix = `.next${temporarySuffix}`;
 
 /** The path of the file that a temporary file is to replace. */
 export function replacedPath(temporary: string): string {
