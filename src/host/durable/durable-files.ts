@@ -174,9 +174,14 @@ export class DurableFiles {
   /** What a replacement left that was cut off: nobody may write the file again for long. */
   async #removeInterrupted(path: string, suffixes: readonly string[]): Promise<void> {
     if (this.#running.has(path)) return;
+    const { files } = this.#options;
     for (const suffix of suffixes) {
-      // A failure does not concern the reader: the next replacement removes it, too.
-      await removeEntry(this.#options.files, `${path}${suffix}`).catch(() => undefined);
+      const left = `${path}${suffix}`;
+      // Usually nothing is there. A failure does not concern the reader: the next replacement removes it, too.
+      await files.lstat(left).then(
+        () => removeEntry(files, left).catch(() => undefined),
+        () => undefined,
+      );
     }
   }
 

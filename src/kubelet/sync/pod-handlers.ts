@@ -61,6 +61,8 @@ export class PodHandlers {
   readonly #waiting = new Set<string>();
   /** Of these, the pods that are to be judged again, each with the wait that is in force. */
   readonly #parked = new Map<string, object>();
+  /** Deleted pods that are being ended before the update that tells of them was handled. */
+  readonly #endedEarly = new WeakSet<Pod>();
 
   constructor(options: PodHandlersOptions) {
     this.#options = options;
@@ -73,7 +75,7 @@ export class PodHandlers {
         return this.additions(update.pods);
       case 'UPDATE':
       case 'DELETE':
-        this.updates(update.pods);
+        this.updates(update.pods.filter((pod) => !this.#endedEarly.has(pod)));
         break;
       case 'REMOVE':
         this.removals(update.pods);
@@ -248,7 +250,9 @@ export class PodHandlers {
    * not answer, or another pod's admission takes its time, and nothing of a deleted pod may start meanwhile.
    */
   deleted(pods: readonly Pod[]): void {
-    this.updates(pods.filter(({ metadata: { uid } }) => this.#options.workers.stateOf(uid) !== undefined));
+    const ending = pods.filter(({ metadata: { uid } }) => this.#options.workers.stateOf(uid) !== undefined);
+    this.updates(ending);
+    for (const pod of ending) this.#endedEarly.add(pod);
   }
 
   removals(removed: readonly Pod[]): void {
