@@ -72,24 +72,6 @@ describe('the log writer', () => {
     await turn();
     expect(text().length).toBe(55);
   });
-  it('writes a single line at once, those of a burst in few writes, and loses none', async () => {
-    const { clock, writer, text, calls } = world(1_000);
-    writer.write('alone\n');
-    await turn();
-    await turn();
-    expect(text()).toBe('alone\n');
-    const lines = Array.from({ length: 200 }, (_, n) => `line ${n}\n`);
-    for (const line of lines) {
-      writer.write(line);
-      await turn();
-      await clock.advance(1);
-    }
-    await writer.flush();
-    expect(text()).toBe(`alone\n${lines.join('')}`);
-    expect(calls()).toBeLessThan(12);
-    expect(clock.pendingTimers).toBe(0);
-  });
-
   it('writes the lines of one turn at once, and goes on where a sink took a part', async () => {
     const { writer, text, calls, behave } = world();
     behave((bytes) => Math.min(bytes.length, 7));

@@ -31,8 +31,6 @@ export interface LogWriterOptions {
   readonly onRecovered?: (lostLines: number) => void;
 }
 
-/** From one write to the next: a burst of pods makes lines in every turn, and each write is a trip to Node's threads. */
-const writeGapMs = 50;
 const firstRetryMs = 100;
 const longestRetryMs = 10_000;
 
@@ -45,8 +43,6 @@ export class LogWriter {
   #lost = 0;
   #isWriting = false;
   #isScheduled = false;
-  #wroteAtMs = Number.NEGATIVE_INFINITY;
-  #gap: { readonly timer: Timer; readonly go: () => void } | undefined;
   #failure: unknown;
   #retryMs = firstRetryMs;
   #retry: Timer | undefined;
@@ -68,31 +64,14 @@ export class LogWriter {
     const bytes = Buffer.from(line);
     this.#held.push(bytes);
     this.#heldBytes += bytes.length;
-    // No line is lost because others wait.
-    if (this.#heldBytes >= this.#options.maxHeldBytes / 2) this.#endGap();
     this.#makeRoom();
     if (this.#isScheduled || this.#isWriting || this.#retry !== undefined || this.#waitsForMore()) return;
-    this.#schedule();
-  }
-
-  /** Those lines are one write which come in one turn, or soon after the last write. */
-  #schedule(): void {
     this.#isScheduled = true;
-    const go = (): void => {
-      this.#gap = undefined;
+    // A burst of pods makes many lines at once: those of one turn are one write.
+    setImmediate(() => {
       this.#isScheduled = false;
       this.#pump();
-    };
-    const { batch, clock } = this.#options;
-    const gapMs = this.#wroteAtMs + writeGapMs - clock.monotonic();
-    // A batch is as large and as old as it was asked to be.
-    if (batch === undefined && gapMs > 0) this.#gap = { timer: clock.setTimer(gapMs, go), go };
-    else setImmediate(go);
-  }
-
-  #endGap(): void {
-    this.#gap?.timer.cancel();
-    this.#gap?.go();
+    });
   }
 
   #waitsForMore(): boolean {
@@ -122,9 +101,7 @@ export class LogWriter {
       this.#endWait();
       this.#pump();
     }
-    const taken = new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#endGap();
-    await taken;
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -155,13 +132,9 @@ export class LogWriter {
     this.#options.sink.write(this.#batch()).then(
       (count) => {
         this.#isWriting = false;
-        this.#wroteAtMs = this.#options.clock.monotonic();
         this.#taken(count);
         this.#recover();
-        // Whoever waits for the lines, or a line that is half written, does not wait longer.
-        const isAwaited = this.#waiting.length > 0 || this.#offset > 0 || this.#held.length === 0;
-        if (isAwaited || this.#options.batch !== undefined) this.#pump();
-        else if (!this.#isScheduled) this.#schedule();
+        this.#pump();
       },
       (error: unknown) => {
         this.#isWriting = false;

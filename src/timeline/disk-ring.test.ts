@@ -58,20 +58,6 @@ function world() {
 }
 
 describe('the ring on disk', () => {
-  it('a single entry is written at once, those of a burst are few writes, and the end waits for none', async () => {
-    const { clock, ring, record, messages, calls } = world();
-    record('alone');
-    await clock.advance(0);
-    expect(messages()).toEqual(['alone']);
-    for (let n = 0; n < 100; n++) {
-      record(`entry ${n}`);
-      await clock.advance(1);
-    }
-    expect(calls()).toBeLessThan(6);
-    await ring.close();
-    expect([messages().length, clock.pendingTimers]).toEqual([101, 0]);
-  });
-
   it.each(['ENOSPC', 'EIO', 'EROFS', 'EMFILE'])(
     '%s: told once, tried again with pauses, and all is there when it ends',
     async (code) => {

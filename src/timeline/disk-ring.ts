@@ -47,8 +47,6 @@ const defaultMaxBytes = 8 * 1024 * 1024;
 /** Entries that wait for the disk at most, by number and by characters. */
 const maxHeld = 4096;
 const maxHeldChars = 2 * 1024 * 1024;
-/** From one write to the next: a burst of pods makes entries in every turn, and each write is a trip to Node's threads. */
-const writeGapMs = 50;
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
@@ -81,9 +79,6 @@ class RingWriter {
   #retryMs = firstRetryMs;
   #isFailing = false;
   #isAppending = false;
-  #wroteAtMs = Number.NEGATIVE_INFINITY;
-  #endGap: () => void = () => {};
-  #isClosing = false;
   #isClosed = false;
   readonly #onExit = (): void => this.#writeRest();
 
@@ -103,7 +98,6 @@ class RingWriter {
     if (this.#isClosed) return;
     this.#held.push(line);
     this.#heldChars += line.length;
-    if (this.#held.length >= maxHeld / 2 || this.#heldChars >= maxHeldChars / 2) this.#endGap();
     this.#makeRoom();
     this.#start();
   }
@@ -112,8 +106,6 @@ class RingWriter {
     const { clock } = this.#options;
     // Once more, whatever the back-off says; a disk that hangs is left alone.
     this.#cancelRetry();
-    this.#isClosing = true;
-    this.#endGap();
     this.#start();
     await withTimeout(clock, 2_000, undefined, () => this.#writing ?? Promise.resolve()).catch(() => {});
     this.#isClosed = true;
@@ -140,13 +132,11 @@ class RingWriter {
     );
   }
 
-  /** What came in one turn of the event loop is one write, and so is what came soon after the last one. */
+  /** What came in one turn of the event loop is one write. */
   async #writeAll(): Promise<void> {
-    const { clock, directory, maxBytes } = this.#options;
+    const { directory, maxBytes } = this.#options;
     do {
-      const gapMs = this.#isClosing ? 0 : this.#wroteAtMs + writeGapMs - clock.monotonic();
-      if (gapMs > 0) await this.#gap(gapMs);
-      else await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
       if (this.#file === undefined) {
         this.#file = await directory.open(newest);
         this.#sizeBytes = this.#file.sizeBytes;
@@ -166,7 +156,6 @@ class RingWriter {
       } finally {
         this.#isAppending = false;
       }
-      this.#wroteAtMs = clock.monotonic();
       this.#sizeBytes += Buffer.byteLength(text);
       if (this.#sizeBytes >= maxBytes / 2) {
         await this.#file.close();
@@ -174,17 +163,6 @@ class RingWriter {
         await directory.rename(newest, older);
       }
     } while (this.#held.length > 0);
-  }
-
-  /** Ends early when the ring is closed. */
-  #gap(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.#options.clock.setTimer(ms, () => resolve());
-      this.#endGap = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
   }
 
   /** How many of the lines fill the file up. */
