@@ -201,6 +201,22 @@ describe('the store', () => {
     expect(told).toEqual([]);
   });
 
+  it('is read again where the disk failed, and set aside where it goes on failing', async () => {
+    const { host, clock, store, told } = world();
+    await store.write(path, 'whole');
+    let failures = 2;
+    refuse(host, 'EIO', ({ operation }) => operation === 'readFile' && failures-- > 0);
+    const reading = store.read(path, (text) => text);
+    await clock.advance(1_000);
+    expect(await reading).toEqual({ kind: 'found', value: 'whole' });
+    failures = 100;
+    for (let count = 0; count < 10; count++) refuse(host, 'EIO', ({ operation }) => operation === 'readFile');
+    const refused = store.read(path, (text) => text);
+    await clock.advance(60_000);
+    expect(await refused).toMatchObject({ kind: 'set aside', reason: 'it cannot be read (EIO)' });
+    expect(told).toEqual([`set aside ${path}: it cannot be read (EIO)`]);
+  });
+
   it('removes what an interrupted replacement left beside it', async () => {
     const { host, store } = world();
     await store.write(path, 'whole');

@@ -197,7 +197,9 @@ export class DurableFiles {
           return readWholeFile(files, path);
         });
       } catch (error) {
-        if (!isShortage(error) || waitMs > longestShortageMs) throw error;
+        // A disk that fails once may not fail again, and a record that is set aside is lost.
+        const mayPass = isShortage(error) || isHostError(error);
+        if (!mayPass || waitMs > longestShortageMs) throw error;
         await sleep(clock, waitMs, signal);
       }
     }
