@@ -7,8 +7,8 @@ import { runCommand } from '../env/command.js';
 /** A busy machine takes several times as long as a quiet one. */
 const patienceMs = 900_000;
 const testTimeoutMs = patienceMs + 10_000;
-/** For each pod that came and went; 5 bytes are usual. An object with a text and a place in a map takes more. */
-const mostGrowthBytesPerPod = 100;
+/** For each pod that came and went; 5 to 50 bytes are usual. An object with a text and a place in a map takes more. */
+const mostGrowthBytesPerPod = 150;
 
 /**
  * Optimized code brings data along that V8 does not count as code, about 500 bytes for each of the first pods; and the
@@ -38,9 +38,9 @@ async function growthBytesPerPod({ firstPods, allPods, leakBytes = 0 }: Churn): 
 }
 
 it(
-  'the live heap after 3,000 pods came and went is that after 500',
+  'the live heap after 5,000 pods came and went is that after 1,000',
   async () => {
-    expect(await growthBytesPerPod({ firstPods: 500, allPods: 3_000 })).toBeLessThan(mostGrowthBytesPerPod);
+    expect(await growthBytesPerPod({ firstPods: 1_000, allPods: 5_000 })).toBeLessThan(mostGrowthBytesPerPod);
   },
   testTimeoutMs,
 );
