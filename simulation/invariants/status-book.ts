@@ -40,7 +40,7 @@ export class StatusBook {
     this.#seen.set(uid, seen);
     const problems = [
       ...phaseProblems(seen.phase, phase),
-      ...restartProblems(seen.restarts, statusesOf(pod)),
+      ...restartProblems(seen.restarts, pod),
       ...generationProblems(seen.generations, pod),
     ];
     for (const problem of problems)
@@ -62,9 +62,11 @@ export function phaseProblems(before: string, after: string): string[] {
   return terminal.has(before) && after !== before ? [`its phase went from ${before} to ${after}`] : [];
 }
 
-function restartProblems(seen: Map<string, number>, statuses: readonly ContainerStatus[]): string[] {
-  // As the reference kubelet does, nodelet tells of no container of a pod that it refuses, and so forgets what there was.
-  if (statuses.length === 0) seen.clear();
+function restartProblems(seen: Map<string, number>, pod: Pod): string[] {
+  const statuses = statusesOf(pod);
+  // As the reference kubelet does, nodelet tells of no container of a pod that it refuses, and so forgets what there was. The
+  // status that says so may be overtaken by the next one.
+  if (statuses.length === 0 || pod.status?.message?.startsWith('Pod was rejected')) seen.clear();
   return statuses.flatMap(({ name, restartCount = 0 }) => {
     const before = seen.get(name) ?? 0;
     seen.set(name, restartCount);
