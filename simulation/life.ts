@@ -166,7 +166,14 @@ class Life {
         await outside.becomeCalm();
         const intruding = (): string[] =>
           this.#plan.node.cpuManager ? intruders(node.runtime.runningContainers, holders, promised) : [];
-        await this.#comeToRest({ users, book, node, statusBook, intruders: intruding });
+        await this.#comeToRest({
+          users,
+          book,
+          node,
+          statusBook,
+          intruders: intruding,
+          upMs: () => keeper.upMs,
+        });
       }
       if (!this.#isOver) await keeper.end();
       if (!this.#isOver) this.#judgeEnd(node);

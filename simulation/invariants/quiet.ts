@@ -9,6 +9,9 @@ import { leftovers, staleRecords } from './leftovers.js';
 import type { RuntimeBook } from './runtime-book.js';
 import type { StatusBook } from './status-book.js';
 
+/** In this time a kubelet that started has seen everything. */
+const settledMs = 15_000;
+
 export interface QuietView {
   readonly node: SimulatedNode;
   readonly users: Users;
@@ -16,6 +19,8 @@ export interface QuietView {
   readonly statusBook: StatusBook;
   /** Who may run on CPUs that another one has for itself. */
   readonly intruders: () => readonly string[];
+  /** How long the kubelet has been up. */
+  readonly upMs: () => number;
   /** Lines of the machine's mounts and files; empty while they are not looked at. */
   readonly files: readonly string[];
   /** The containers that ran when it came to rest. */
@@ -33,6 +38,8 @@ export async function quietProblems(view: QuietView): Promise<readonly string[]>
     ...statics.map(({ metadata }) => metadata.uid),
   ]);
   return [
+    // All may look well to one that is down: it has not seen yet what happened meanwhile.
+    ...(view.upMs() < settledMs ? ['the kubelet is down, or was just started'] : []),
     ...own.flatMap((pod) => podProblems(pod, view)),
     ...statics.flatMap((pod) => staticProblems(pod, mirrors, view)),
     ...mirrors

@@ -38,6 +38,7 @@ export class Keeper implements KubeletControl {
   readonly #clock: VirtualClock;
   #process: KubeletProcess | undefined;
   #started: StartedKubelet | undefined;
+  #startedAtMs = 0;
   #stopping = false;
   #over = false;
   #downMs = restartMs;
@@ -47,6 +48,11 @@ export class Keeper implements KubeletControl {
   constructor(options: KeeperOptions) {
     this.#options = options;
     this.#clock = options.node.clock;
+  }
+
+  /** How long the kubelet has been up; 0 for one that is down. */
+  get upMs(): number {
+    return this.#started === undefined ? 0 : this.#clock.monotonic() - this.#startedAtMs;
   }
 
   get kubelet(): StartedKubelet['kubelet'] | undefined {
@@ -139,6 +145,7 @@ export class Keeper implements KubeletControl {
       });
       if (!process.alive) return;
       this.#started = started;
+      this.#startedAtMs = this.#clock.monotonic();
       this.setStatics();
       await started.kubelet.start();
     } catch (error) {
