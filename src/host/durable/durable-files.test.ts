@@ -217,6 +217,18 @@ describe('the store', () => {
     expect(told).toEqual([`set aside ${path}: it cannot be read (EIO)`]);
   });
 
+  it('keeps what was told of and cannot be read beside it', async () => {
+    const { host, clock, store } = world();
+    await store.write(path, 'old');
+    await host.files.writeFile(`${path}.tmp`, 'told');
+    for (let count = 0; count < 10; count++)
+      refuse(host, 'EIO', (call) => call.operation === 'readFile' && call.path === `${path}.tmp`);
+    const reading = store.readNewest(path, (text) => text);
+    await clock.advance(60_000);
+    expect(await reading).toEqual({ kind: 'found', value: 'old' });
+    expect([...(await host.files.readdir('/var/agent'))].sort()).toEqual(['state', 'state.tmp']);
+  });
+
   it('removes what an interrupted replacement left beside it', async () => {
     const { host, store } = world();
     await store.write(path, 'whole');

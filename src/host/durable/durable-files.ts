@@ -92,11 +92,17 @@ export class DurableFiles {
    * and when reading has been ended.
    */
   async read<T>(path: string, parse: (text: string) => T): Promise<DurableFileRead<T>> {
+    return this.#read(path, parse, [temporarySuffix, nextSuffix]);
+  }
+
+  async #read<T>(
+    path: string,
+    parse: (text: string) => T,
+    unwanted: readonly string[],
+  ): Promise<DurableFileRead<T>> {
     const { files, clock, observer } = this.#options;
     try {
-      const text = await this.#readPatiently(path, () =>
-        this.#removeInterrupted(path, [temporarySuffix, nextSuffix]),
-      );
+      const text = await this.#readPatiently(path, () => this.#removeInterrupted(path, unwanted));
       if (text === undefined) return { kind: 'missing' };
       return { kind: 'found', value: parse(text) };
     } catch (error) {
@@ -137,6 +143,8 @@ export class DurableFiles {
       if (error instanceof TimedOut || isShortage(error)) {
         throw new Error(`${temporary} could not be read`, { cause: error });
       }
+      // What the disk does not show may be the newest; the next replacement decides about it.
+      if (isHostError(error)) return this.#read(path, parse, []);
     }
     return this.read(path, parse);
   }
