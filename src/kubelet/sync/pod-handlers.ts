@@ -75,7 +75,7 @@ export class PodHandlers {
         return this.additions(update.pods);
       case 'UPDATE':
       case 'DELETE':
-        this.updates(update.pods.filter((pod) => !this.#endedEarly.has(pod)));
+        this.updates(update.pods);
         break;
       case 'REMOVE':
         this.removals(update.pods);
@@ -237,6 +237,7 @@ export class PodHandlers {
     for (const given of updated) {
       const before = pods.byUid(given.metadata.uid);
       pods.upsert(given);
+      if (this.#endedEarly.has(given)) continue;
       const { pod, mirror, wasMirror } = pods.podAndMirror(given);
       if (pod === undefined || this.isRefused(pod) || this.#isUnjudged(pod)) continue;
       const isHeld = !wasMirror && allocation.updated(before, pod);

@@ -48,7 +48,7 @@ export class PodConfig {
    */
   asOfNow(update: ConfigUpdate): ConfigUpdate {
     const known = this.#known.get(update.source);
-    if ((update.op !== 'ADD' && update.op !== 'UPDATE') || known === undefined) return update;
+    if (update.op === 'REMOVE' || update.op === 'DELETE' || known === undefined) return update;
     const pods = update.pods.map((pod) => {
       const newest = known.get(pod.metadata.uid);
       return newest?.metadata.deletionTimestamp === undefined ? pod : newest;

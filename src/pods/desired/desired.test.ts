@@ -229,6 +229,23 @@ describe('PodConfig', () => {
     expect(changed.pods.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([now]);
     expect(next().op).toBe('DELETE');
   });
+  it('news of a pod that was deleted while they waited do not bring it back', async () => {
+    const { config, signal } = setup(['api']);
+    const ops: string[] = [];
+    await config.deliver({ source: 'api', pods: [pod('A')] }, signal);
+    await config.deliver({ source: 'api', pods: [pod('A', { phase: 'Running' })] }, signal);
+    await config.deliver(
+      { source: 'api', pods: [pod('A', { phase: 'Running', deletionTimestamp: now })] },
+      signal,
+    );
+    for (let received = config.updates.tryReceive(); received !== undefined && !received.done; ) {
+      const { op, pods } = config.asOfNow(received.value);
+      ops.push(op);
+      expect(pods.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([now]);
+      received = config.updates.tryReceive();
+    }
+    expect(ops).toEqual(['ADD', 'RECONCILE', 'DELETE']);
+  });
   it('tells of a deletion before its update is in the channel', async () => {
     const told: string[] = [];
     const config = new PodConfig({
