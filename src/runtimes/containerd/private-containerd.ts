@@ -79,7 +79,9 @@ export class PrivateContainerd {
       await containerd.#launch();
       await containerd.#ensurePauseImage();
     } catch (error) {
-      await containerd.stop();
+      await containerd.#end();
+      // Pods of an earlier one may run on: their shims stay.
+      await containerd.#removeTraces();
       throw error;
     }
     containerd.#tasks.start('the watch over containerd', (signal) => containerd.#supervise(signal));
@@ -98,16 +100,26 @@ export class PrivateContainerd {
   async stop({ leavesPods = false }: { readonly leavesPods?: boolean } = {}): Promise<void> {
     await this.#tasks.stop();
     const staysForPods = leavesPods && (await this.#hasPods());
-    const child = this.#child;
-    if (child !== undefined && isRunning(child)) {
-      const exited = once(child, 'exit');
-      child.kill('SIGTERM');
-      const timer = this.#options.clock.setTimer(stopTimeoutMs, () => void child.kill('SIGKILL'));
-      await exited;
-      timer.cancel();
-    }
+    await this.#end();
     if (staysForPods) return;
     await killShimsOf(this.#socket);
+    await this.#removeTraces();
+  }
+
+  /** Ends the process. */
+  async #end(): Promise<void> {
+    await this.#tasks.stop();
+    const child = this.#child;
+    if (child === undefined || !isRunning(child)) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    const timer = this.#options.clock.setTimer(stopTimeoutMs, () => void child.kill('SIGKILL'));
+    await exited;
+    timer.cancel();
+  }
+
+  /** Its network, and what it makes at fixed places. */
+  async #removeTraces(): Promise<void> {
     if (this.#options.cniBinDir !== undefined) await removeNetwork(this.#network);
     await removeSharedLeftovers();
   }
