@@ -140,12 +140,14 @@ export function planVolumes(input: VolumePlanInput): VolumePlan {
  * that has it before it is refused to another one, else the refusals take every turn.
  */
 function* holdersFirst({ desired, actual }: VolumePlanInput): Generator<[string, WantedMount]> {
-  const isHolder = (key: string): boolean => {
-    const mount = actual.mounts.get(key);
-    return mount !== undefined && (mount.state === 'mounted' || mount.reconstructed);
-  };
-  for (const entry of desired) if (isHolder(entry[0])) yield entry;
-  for (const entry of desired) if (!isHolder(entry[0])) yield entry;
+  const others: [string, WantedMount][] = [];
+  for (const entry of desired) {
+    const mount = entry[1].hasDevice ? actual.mounts.get(entry[0]) : undefined;
+    const isHolder = mount !== undefined && (mount.state === 'mounted' || mount.reconstructed);
+    if (isHolder || !entry[1].hasDevice) yield entry;
+    else others.push(entry);
+  }
+  yield* others;
 }
 
 function keyOf(name: OperationName, mount: WantedMount | ActualMount, hasDevice: boolean): OperationKey {
