@@ -20,24 +20,41 @@ export interface RecordedPod {
 
 const recordedName = 'recorded';
 
+/** A runtime that remembers what it was asked for; `recorded` throws if that was no whole pod. */
+export interface RecordingRuntime {
+  readonly runtime: CriRuntime;
+  recorded(): Pick<RecordedPod, 'sandbox' | 'container'>;
+}
+
+export function recordingRuntime(cri: CriRuntime): RecordingRuntime {
+  let sandbox: SandboxRequest | undefined;
+  let container: ContainerRequest | undefined;
+  return {
+    runtime: {
+      ...cri,
+      runPodSandbox(request, options) {
+        sandbox = request;
+        return cri.runPodSandbox(request, options);
+      },
+      createContainer(request, options) {
+        container = request;
+        return cri.createContainer(request, options);
+      },
+    },
+    recorded() {
+      if (sandbox === undefined || container === undefined)
+        throw new Error('no pod was started to be recorded');
+      return { sandbox, container };
+    },
+  };
+}
+
 /** Has a kubelet start one pod and remembers what it asked the runtime for. */
 export async function recordPod({ cri, dir }: BenchGround): Promise<RecordedPod> {
   const own = join(dir, recordedName);
   const staticPodPath = join(own, 'manifests');
   mkdirSync(staticPodPath, { recursive: true });
-  let sandbox: SandboxRequest | undefined;
-  let container: ContainerRequest | undefined;
-  const runtime: CriRuntime = {
-    ...cri,
-    runPodSandbox(request, options) {
-      sandbox = request;
-      return cri.runPodSandbox(request, options);
-    },
-    createContainer(request, options) {
-      container = request;
-      return cri.createContainer(request, options);
-    },
-  };
+  const { runtime, recorded } = recordingRuntime(cri);
   const kubelet = await createKubelet({
     nodeName: 'bench',
     runtime,
@@ -57,7 +74,7 @@ export async function recordPod({ cri, dir }: BenchGround): Promise<RecordedPod>
     await kubelet.stop();
   }
   await removeAllPods(cri);
-  if (sandbox === undefined || container === undefined) throw new Error('no pod was started to be recorded');
+  const { sandbox, container } = recorded();
   const { name = '', uid = '' } = sandbox.config?.metadata ?? {};
   return { name, uid, sandbox, container };
 }

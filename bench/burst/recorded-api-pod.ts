@@ -2,14 +2,14 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CriClient, type CriRuntime, serveCri } from '../../src/cri/index.js';
+import { type CriClient, serveCri } from '../../src/cri/index.js';
 import { resources } from '../../src/kube-client/index.js';
 import { startClusterNode } from '../../test/env/cluster-node.js';
 import { CleanupStack, type TestContainerd } from '../../test/env/index.js';
 import { PodWatch } from '../cluster/pod-moments.js';
 import { type ClusterGround, namespace, type Side } from '../cluster/visit.js';
 import { removeAllPods } from '../pods.js';
-import type { RecordedPod } from '../recorded-pod.js';
+import { type RecordedPod, recordingRuntime } from '../recorded-pod.js';
 import { burstPod } from './pods.js';
 
 const name = 'recorded';
@@ -22,19 +22,7 @@ export async function recordApiPod(
   { containerd, cri, dir }: { containerd: TestContainerd; cri: CriClient; dir: string },
 ): Promise<RecordedPod> {
   const cleanups = new CleanupStack();
-  let sandbox: RecordedPod['sandbox'] | undefined;
-  let container: RecordedPod['container'] | undefined;
-  const runtime: CriRuntime = {
-    ...cri,
-    runPodSandbox(request, options) {
-      sandbox = request;
-      return cri.runPodSandbox(request, options);
-    },
-    createContainer(request, options) {
-      container = request;
-      return cri.createContainer(request, options);
-    },
-  };
+  const { runtime, recorded } = recordingRuntime(cri);
   try {
     const server = await serveCri(runtime, { socketPath: join(dir, 'recorder.sock') });
     cleanups.defer('the recorder', () => server.close());
@@ -47,15 +35,14 @@ export async function recordApiPod(
     await watch.synced();
     const { metadata } = await api.create(resources.pods, burstPod(name, node.name));
     await watch.allReady([name], () => node.log.slice(-4000));
-    if (sandbox === undefined || container === undefined)
-      throw new Error('no pod was started to be recorded');
-    const recorded = { name, uid: metadata.uid, sandbox, container: withOwnMounts(container, dir) };
+    const { sandbox, container } = recorded();
+    const pod = { name, uid: metadata.uid, sandbox, container: withOwnMounts(container, dir) };
     await api.delete(resources.pods, { namespace, name });
     await watch.allGone([name], () => node.log.slice(-4000));
     await node.stop();
     await sleep(settleMs);
     await removeAllPods(cri);
-    return recorded;
+    return pod;
   } finally {
     await cleanups.run();
     await api.delete(resources.nodes, { name });
