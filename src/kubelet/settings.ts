@@ -1,4 +1,5 @@
 /** The settings of one kubelet: its options with every default filled in, and what is opened from them. */
+import { setMaxListeners } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { type Clock, systemClock } from '../async/index.js';
 import {
@@ -106,6 +107,8 @@ export async function readSettings({
   const metrics = registry.once(createKubeletMetrics);
   metrics.nodeName.set(1, { node: nodeName });
   const stopping = new AbortController();
+  // Each read of a record listens to it, and a node that starts reads those of all pods.
+  setMaxListeners(0, stopping.signal);
   const cri = withCallRules(
     outside.port('runtime', () => runtime),
     {

@@ -1,6 +1,6 @@
 /** The directories that the agent and its pods have below the agent's root. */
 import path from 'node:path';
-import type { HostFiles } from '../../host/index.js';
+import { type HostFiles, isHostError } from '../../host/index.js';
 
 /** For their owner and group, as what is in them is not everybody's business. */
 const ownerAndGroup = 0o750;
@@ -44,5 +44,9 @@ export async function makeRootDirectories(files: HostFiles, rootDir: string): Pr
   for (const dir of [rootDir, ...below]) await files.mkdir(dir, { recursive: true, mode: ownerAndGroup });
   await files.mkdir(path.join(rootDir, 'checkpoints'), { recursive: true, mode: 0o700 });
   // What is made durable in them is there after a power cut only if they are.
-  for (const dir of [path.dirname(rootDir), rootDir]) await files.syncDirectory(dir);
+  await files.syncDirectory(rootDir);
+  await files.syncDirectory(path.dirname(rootDir)).catch((error: unknown) => {
+    // A directory of somebody else that this user may not read.
+    if (!isHostError(error, 'EACCES')) throw error;
+  });
 }

@@ -143,7 +143,8 @@ export class KubeletPodSyncer implements PodSyncer {
       statuses.set(pod, status);
       return { kind: 'done', terminal: true };
     }
-    if (isStranded(pod, observed)) {
+    const restartingAllContainers = hasTrueCondition(status.conditions, 'AllContainersRestarting');
+    if (isStranded({ pod, status: observed, restartingAllContainers })) {
       // A container that was still to start has no end of its own, so the phase does not follow from those of all.
       statuses.set(pod, {
         ...status,

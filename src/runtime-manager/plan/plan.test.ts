@@ -897,12 +897,14 @@ describe('planPod: texts', () => {
 describe('a pod is stranded', () => {
   const created: Instance = { name: 'c0', state: 'created' };
   it.each([
-    ['when its sandbox is gone before its container started', never, [created], notReady(1), true],
-    ['not while a container runs on', never, [running('c0')], notReady(1), false],
-    ['not while its sandbox is ready', never, [created], [makeSandbox({})], false],
-    ['not before its first container', never, [], notReady(1), false],
-    ['not when it gets another sandbox', onFailure, [created], notReady(1), false],
-  ] as const)('%s', (_, pod, instances, sandboxes, expected) => {
-    expect(isStranded(pod, makeStatus(pod, [...instances], [...sandboxes]))).toBe(expected);
+    ['when its sandbox is gone before its container started', never, [created], notReady(1), false, true],
+    ['not while a container runs on', never, [running('c0')], notReady(1), false, false],
+    ['not while its sandbox is ready', never, [created], [makeSandbox({})], false, false],
+    ['not before its first container', never, [], notReady(1), false, false],
+    ['not when it gets another sandbox', onFailure, [created], notReady(1), false, false],
+    ['not when all of its containers are restarted', never, [created], notReady(1), true, false],
+  ] as const)('%s', (_, pod, instances, sandboxes, restartingAllContainers, expected) => {
+    const status = makeStatus(pod, [...instances], [...sandboxes]);
+    expect(isStranded({ pod, status, restartingAllContainers })).toBe(expected);
   });
 });

@@ -69,7 +69,13 @@ function isNotRestarted(pod: Pod, { containers }: ObservedPodStatus, attempt: nu
 }
 
 /** Whether nothing of the pod runs and nothing of it will: its sandbox is gone, and it is not given another one. */
-export function isStranded(pod: Pod, status: ObservedPodStatus): boolean {
+export function isStranded({
+  pod,
+  status,
+  restartingAllContainers,
+}: Pick<PodPlanInput, 'pod' | 'status' | 'restartingAllContainers'>): boolean {
+  // Containers that are all restarted get another sandbox whatever the policy.
+  if (restartingAllContainers) return false;
   const verdict = sandboxVerdict(pod, status.sandboxes);
   return (
     verdict.changed &&
